@@ -1,0 +1,49 @@
+//! Diagnostics as text for a person: the line, the caret, the help.
+
+use super::{Diagnostic, Severity};
+use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind};
+
+/// One diagnostic as text. `colour` is the caller's decision, it knows where the text goes.
+pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
+    let kind = match diagnostic.severity {
+        Severity::Error => ReportKind::Custom("error", ariadne::Color::Red),
+        Severity::Warning => ReportKind::Custom("warning", ariadne::Color::Yellow),
+    };
+    let Some(main) = diagnostic.labels.first() else {
+        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+    };
+    let config = Config::default().with_color(colour).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode).with_tab_width(1);
+    let mut report = Report::build(kind, place(main)).with_config(config).with_code(diagnostic.code.as_str()).with_message(&diagnostic.message);
+    for (order, label) in diagnostic.labels.iter().enumerate() {
+        let colour = if order == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
+        let message = if label.message.is_empty() { "here" } else { &label.message };
+        report = report.with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order as i32));
+    }
+    if let Some(help) = &diagnostic.help {
+        report = report.with_help(help);
+    }
+    let mut out = Vec::new();
+    let cache = ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
+    if report.finish().write(cache, &mut out).is_err() {
+        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+    }
+    // Carets end where the line ends: no trailing blanks in golden files.
+    String::from_utf8_lossy(&out).lines().map(|line| line.trim_end().to_string() + "\n").collect()
+}
+
+/// All diagnostics, in the order of their places in the text.
+pub fn render_all(diagnostics: &[Diagnostic], colour: bool) -> String {
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.span.start));
+    sorted.into_iter().map(|diagnostic| render(diagnostic, colour)).collect::<Vec<_>>().join("\n")
+}
+
+type Place = (String, std::ops::Range<usize>);
+
+fn place(label: &super::Label) -> Place {
+    // A caret needs something to stand on: an empty span at the end of the text points at its last byte.
+    let len = label.source.text().len();
+    let start = label.span.start.min(len);
+    let end = label.span.end.clamp(start, len);
+    (label.source.name().to_string(), start..end)
+}

@@ -1,0 +1,1 @@
+//! The executors of our own.

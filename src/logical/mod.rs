@@ -1,0 +1,1 @@
+//! The tree to DataFusion's logical plan (`bind`).

@@ -1,0 +1,3 @@
+//! The `curator` command.
+
+fn main() {}

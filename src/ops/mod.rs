@@ -1,0 +1,1 @@
+//! The operators: one file each, and the registry that holds them.

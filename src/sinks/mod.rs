@@ -1,0 +1,1 @@
+//! Writes documents: files that appear complete or not at all.

@@ -1,0 +1,326 @@
+//! The tree of a CQL text: statements and verbs, with the places they stand in.
+//!
+//! Expressions are not trees here: they stay [`Slice`]s of the text, which the binder hands to the SQL
+//! expression parser. The tree therefore knows no operator and no function.
+
+use crate::diag::{SourceText, Span};
+
+/// A parsed text.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// The text all spans point into.
+    pub source: SourceText,
+    /// Its statements, in order.
+    pub statements: Vec<Statement>,
+}
+
+/// A piece of the text that SQL's parser will read: an expression, a select item, a relation, a statement.
+#[derive(Debug, Clone, Copy)]
+pub struct Slice {
+    /// Where it stands, without surrounding white space and comments.
+    pub span: Span,
+}
+
+/// A name as written, unquoted (`"a b"` and `` `a b` `` lose their quotes).
+#[derive(Debug, Clone)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One statement, without its `;`.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of statement.
+#[derive(Debug, Clone)]
+pub enum StatementKind {
+    /// `SET name = value`
+    Set {
+        /// Possibly dotted: `datafusion.execution.batch_size`.
+        name: Name,
+        /// A literal or a bare word.
+        value: OptionValue,
+        /// Where the value stands.
+        value_span: Span,
+    },
+    /// `LET name = pipeline`
+    Let {
+        /// The table's name for the rest of the session.
+        name: Name,
+        /// What it stands for.
+        pipeline: Pipeline,
+    },
+    /// `DEFINE name(params) AS expression`
+    Define {
+        /// The macro's name.
+        name: Name,
+        /// Its parameters, each perhaps with a default (`max => 3`).
+        params: Vec<MacroParam>,
+        /// Its body.
+        body: Slice,
+    },
+    /// `EXPLAIN [ANALYZE] [VERBOSE] statement`
+    Explain {
+        /// Run it and show what happened.
+        analyze: bool,
+        /// Show the plan after each rule.
+        verbose: bool,
+        /// What to explain: a pipeline or an SQL query.
+        statement: Box<Statement>,
+    },
+    /// `DESCRIBE pipeline | name | 'file'`: the columns and their types.
+    Describe(Pipeline),
+    /// A pipeline to run.
+    Query(Pipeline),
+    /// Any other statement: SQL, for DataFusion.
+    Sql(Slice),
+}
+
+/// A parameter of a macro.
+#[derive(Debug, Clone)]
+pub struct MacroParam {
+    /// Its name.
+    pub name: Name,
+    /// Its value where the caller gives none.
+    pub default: Option<Slice>,
+}
+
+/// A source and the verbs applied to it.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// Where the rows come from.
+    pub from: Source,
+    /// What happens to them, in order.
+    pub verbs: Vec<Verb>,
+    /// Where the whole stands.
+    pub span: Span,
+}
+
+/// Where rows come from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The rows.
+    pub kind: SourceKind,
+    /// `AS name`, for the kinds that are not SQL (SQL relations keep their alias in the slice).
+    pub alias: Option<Name>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of source.
+#[derive(Debug, Clone)]
+pub enum SourceKind {
+    /// `'path' [WITH (options)]`: a file, glob, folder, or `'-'`.
+    File {
+        /// The path, without quotes.
+        path: Name,
+        /// How to read it.
+        options: Vec<OptionItem>,
+    },
+    /// `( FROM … |> … )`
+    Pipeline(Box<Pipeline>),
+    /// Anything else that SQL takes after FROM: a name, a table function, a subquery, with its alias.
+    Relation(Slice),
+}
+
+/// One step of a pipeline.
+#[derive(Debug, Clone)]
+pub struct Verb {
+    /// What it does.
+    pub kind: VerbKind,
+    /// Where it stands, from its keyword to its end, without the `|>`.
+    pub span: Span,
+}
+
+/// The verbs.
+#[derive(Debug, Clone)]
+pub enum VerbKind {
+    /// `WHERE condition`
+    Where(Slice),
+    /// `SELECT [DISTINCT] items`
+    Select {
+        /// Drop equal rows.
+        distinct: bool,
+        /// Each `expression [AS name]`, `*`, `t.*`, `* EXCEPT (…)`.
+        items: Vec<Slice>,
+    },
+    /// `EXTEND items`: the columns there are, and these.
+    Extend(Vec<Slice>),
+    /// `SET column = expression, …`
+    Set(Vec<Assignment>),
+    /// `DROP columns`
+    Drop(Vec<Name>),
+    /// `RENAME old AS new, …`
+    Rename(Vec<Renaming>),
+    /// `AGGREGATE items [GROUP BY items]`
+    Aggregate {
+        /// Each `aggregate(…) [AS name]`; empty only with `group_by`.
+        items: Vec<Slice>,
+        /// Each `expression [AS name]`.
+        group_by: Vec<Slice>,
+    },
+    /// `[INNER|LEFT|RIGHT|FULL|CROSS|LEFT SEMI|LEFT ANTI …] JOIN source ON … | USING (…)`
+    Join {
+        /// Which rows stay.
+        kind: JoinKind,
+        /// The other side.
+        source: Source,
+        /// How rows meet.
+        condition: JoinCondition,
+    },
+    /// `UNION|INTERSECT|EXCEPT [ALL|DISTINCT] source, …`
+    SetOperation {
+        /// Which.
+        kind: SetOperationKind,
+        /// Keep equal rows.
+        all: bool,
+        /// The other sides.
+        sources: Vec<Source>,
+    },
+    /// `ORDER BY items`
+    OrderBy(Vec<Slice>),
+    /// `LIMIT n [OFFSET m]` or `OFFSET m`
+    Limit {
+        /// How many rows at most.
+        count: Option<Slice>,
+        /// How many rows to pass over first.
+        offset: Option<Slice>,
+    },
+    /// `DISTINCT [ON (items)]`
+    Distinct {
+        /// Columns that make rows equal; empty: all.
+        on: Vec<Slice>,
+    },
+    /// `SAMPLE n ROWS | p PERCENT [SEED s]`
+    Sample {
+        /// How many.
+        amount: SampleAmount,
+        /// Which; the same seed gives the same rows.
+        seed: Option<Slice>,
+    },
+    /// `AS name`
+    As(Name),
+    /// `INTO 'path' [WITH (options)]`
+    Into {
+        /// A file, a folder (ends in `/`), or `'-'`.
+        path: Name,
+        /// How to write it.
+        options: Vec<OptionItem>,
+    },
+}
+
+/// `column = expression`
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    /// The column.
+    pub column: Name,
+    /// Its new value.
+    pub value: Slice,
+}
+
+/// `old AS new`
+#[derive(Debug, Clone)]
+pub struct Renaming {
+    /// The column.
+    pub from: Name,
+    /// Its new name.
+    pub to: Name,
+}
+
+/// Which rows a join keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Pairs only.
+    Inner,
+    /// All of the left.
+    Left,
+    /// All of the right.
+    Right,
+    /// All of both.
+    Full,
+    /// Each with each.
+    Cross,
+    /// Left rows that have a partner.
+    LeftSemi,
+    /// Left rows that have none.
+    LeftAnti,
+}
+
+/// How rows meet in a join.
+#[derive(Debug, Clone)]
+pub enum JoinCondition {
+    /// `ON condition`
+    On(Slice),
+    /// `USING (columns)`
+    Using(Vec<Name>),
+    /// `CROSS JOIN`
+    None,
+}
+
+/// The set operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperationKind {
+    /// Rows of any side.
+    Union,
+    /// Rows of all sides.
+    Intersect,
+    /// Rows of the first side only.
+    Except,
+}
+
+/// How much `SAMPLE` keeps.
+#[derive(Debug, Clone, Copy)]
+pub enum SampleAmount {
+    /// `n ROWS`
+    Rows(Slice),
+    /// `p PERCENT`
+    Percent(Slice),
+}
+
+/// `name = value` of a `WITH (…)`.
+#[derive(Debug, Clone)]
+pub struct OptionItem {
+    /// The option.
+    pub name: Name,
+    /// Its value.
+    pub value: OptionValue,
+    /// Where the value stands.
+    pub value_span: Span,
+}
+
+/// The value of an option or setting. Which of these it takes is for the option to say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OptionValue {
+    /// `'text'`
+    Text(String),
+    /// `12`, `0.5`, `-3`, as written
+    Number(String),
+    /// `true`, `false`
+    Bool(bool),
+    /// A bare word: `zstd`
+    Word(String),
+    /// `$name`, filled by `-D`
+    Parameter(String),
+    /// `(a, b)` or `[a, b]`
+    List(Vec<OptionValue>),
+}
+
+impl OptionValue {
+    /// The value as a setting takes it: text without quotes.
+    pub fn as_text(&self) -> String {
+        match self {
+            OptionValue::Text(text) | OptionValue::Number(text) | OptionValue::Word(text) => text.clone(),
+            OptionValue::Bool(value) => value.to_string(),
+            OptionValue::Parameter(name) => format!("${name}"),
+            OptionValue::List(items) => items.iter().map(OptionValue::as_text).collect::<Vec<_>>().join(","),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! CQL text to a tree (`parse`), and back to canonical text (`format`).
+
+pub mod ast;
