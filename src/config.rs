@@ -137,7 +137,9 @@ impl Config {
     /// Applies one `SET name = value`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
-            return Err(SettingError::Unknown { help: did_you_mean(name, SETTINGS.iter().map(|setting| setting.name)) });
+            return Err(SettingError::Unknown {
+                help: did_you_mean(name, SETTINGS.iter().map(|setting| setting.name)),
+            });
         };
         (setting.apply)(self, value).map_err(SettingError::Value)
     }
@@ -160,7 +162,8 @@ pub fn parse_bytes(text: &str) -> Result<usize, String> {
         "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         other => return Err(format!("`{other}` is not a unit of size; write for example '512MB' or '8GiB'")),
     };
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a size; write for example '512MB' or '8GiB'"))?;
+    let number: f64 =
+        number.parse().map_err(|_| format!("`{text}` is not a size; write for example '512MB' or '8GiB'"))?;
     Ok((number * scale) as usize)
 }
 

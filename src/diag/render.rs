@@ -12,18 +12,27 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     let Some(main) = diagnostic.labels.first() else {
         return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
     };
-    let config = Config::default().with_color(colour).with_index_type(IndexType::Byte).with_char_set(CharSet::Unicode).with_tab_width(1);
-    let mut report = Report::build(kind, place(main)).with_config(config).with_code(diagnostic.code.as_str()).with_message(&diagnostic.message);
+    let config = Config::default()
+        .with_color(colour)
+        .with_index_type(IndexType::Byte)
+        .with_char_set(CharSet::Unicode)
+        .with_tab_width(1);
+    let mut report = Report::build(kind, place(main))
+        .with_config(config)
+        .with_code(diagnostic.code.as_str())
+        .with_message(&diagnostic.message);
     for (order, label) in diagnostic.labels.iter().enumerate() {
         let colour = if order == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
         let message = if label.message.is_empty() { "here" } else { &label.message };
-        report = report.with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order as i32));
+        report = report
+            .with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order as i32));
     }
     if let Some(help) = &diagnostic.help {
         report = report.with_help(help);
     }
     let mut out = Vec::new();
-    let cache = ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
+    let cache =
+        ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
     if report.finish().write(cache, &mut out).is_err() {
         return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
     }

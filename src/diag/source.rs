@@ -41,7 +41,8 @@ impl SourceText {
     /// Takes the text; `name` is what messages call it: a path, `<argument>`, `<stdin>`.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let line_starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
+        let line_starts =
+            std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         Self { inner: Arc::new(Inner { name: name.into(), text, line_starts }) }
     }
 

@@ -13,7 +13,8 @@ pub fn nearest<S: AsRef<str>>(name: &str, candidates: impl IntoIterator<Item = S
         .map(|candidate| {
             let lower = candidate.as_ref().to_lowercase();
             // A prefix is a near miss at any length: `gopher` for `gopher_quality`.
-            let prefix = wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower) && lower.len() >= 3);
+            let prefix =
+                wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower) && lower.len() >= 3);
             let edits = strsim::damerau_levenshtein(&wanted, &lower);
             let distance = if prefix { edits.min(allowed_edits) } else { edits };
             (distance, edits, candidate.as_ref().to_string())

@@ -1,0 +1,60 @@
+//! What a run did: the funnel, the files written, what was set aside.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The story of one run, for the funnel at the end and for a JSON report.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// From the source to the output, in the order rows pass.
+    pub steps: Vec<Step>,
+    /// Lines that could not be read, by reason, most frequent first.
+    pub rejected: Vec<(String, u64)>,
+    /// The first few of them, as `file:line: reason`.
+    pub rejected_examples: Vec<String>,
+    /// Where all of them were written, if asked for.
+    pub rejects_path: Option<PathBuf>,
+    /// Files written, with rows and bytes.
+    pub files: Vec<OutputFile>,
+    /// Rows that came out.
+    pub rows_out: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+}
+
+/// One file that a run wrote.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct OutputFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Documents in it.
+    pub n_rows: u64,
+    /// Its size on disk.
+    pub n_bytes: u64,
+}
+
+/// One line of the funnel.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Step {
+    /// The source, rule or verb, as EXPLAIN names it.
+    pub label: String,
+    /// Rows that came in (0 for a source).
+    pub rows_in: u64,
+    /// Rows that went on.
+    pub rows_out: u64,
+    /// Bytes of the rows that went on, where known.
+    pub bytes_out: Option<u64>,
+}
+
+/// How far a run is, for a progress display.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Bytes of the input files read so far (compressed, as on disk).
+    pub bytes_read: u64,
+    /// Bytes of all input files, if known.
+    pub bytes_total: Option<u64>,
+    /// Rows the sources gave so far.
+    pub rows_read: u64,
+    /// Rows that came out so far.
+    pub rows_kept: u64,
+}
