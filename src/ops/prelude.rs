@@ -1,0 +1,7 @@
+//! What an operator's file needs: `use crate::ops::prelude::*;`.
+
+pub use super::evaluate::Record;
+pub(crate) use super::scan;
+pub use super::spec::{Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Param, Returns};
+pub use super::value::{Args, Literal};
+pub use std::borrow::Cow;
