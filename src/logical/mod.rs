@@ -1,1 +1,3 @@
 //! The tree to DataFusion's logical plan (`bind`).
+
+pub mod nodes;
