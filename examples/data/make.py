@@ -163,7 +163,8 @@ def junk_documents():
         words = ["".join(sample(MENU, 4)) for _ in range(40)] + "the and to of that have with be".split() * 2
         yield junk("longwords", n, " ".join(sample(words, len(words))))
     for n in range(6):
-        yield junk("padding", n, "   ".join((LINKS.split() * 4)[: 80 + n]))
+        text = "".join(word + " " * pick([2, 3]) for word in (LINKS.split() * 4)[: 80 + n])
+        yield junk("padding", n, text.strip())
     for n in range(7):
         cells = [f"+{'-' * number(8, 14)}+ {pick(GOODS)} |" for _ in range(24)]
         yield junk("asciiart", n, "The table of the goods that we have to sell to you and with what.\n" + "\n".join(cells))
