@@ -16,6 +16,7 @@ use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind
 use crate::{Config, Error, Result, config::SettingError, exec, physical, syntax};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::DFSchema;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
@@ -23,7 +24,6 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, DescribeTable, LogicalPlan};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -199,9 +199,9 @@ impl Session {
                 let plan = self.bind(source, pipeline)?;
                 let described = DescribeTable {
                     schema: Arc::new(plan.schema().as_arrow().clone()),
-                    output_schema: Arc::new(LogicalPlan::describe_schema().try_into().map_err(|error| {
-                        vec![Diagnostic::error(Code::Plan, format!("{error}"), source, statement.span)]
-                    })?),
+                    output_schema: DFSchema::try_from(LogicalPlan::describe_schema()).map(Arc::new).map_err(|error| {
+                        vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)]
+                    })?,
                 };
                 Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described) }))
             }
@@ -462,11 +462,4 @@ impl Run {
         report.elapsed = self.started.elapsed();
         report
     }
-}
-
-/// What a plan's `INTO` says that the whole run needs to know.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WriteTarget {
-    /// Where lines that cannot be read go.
-    pub rejects: Option<PathBuf>,
 }

@@ -26,7 +26,7 @@ mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
 pub use functions::scalar_udf;
-pub use macros::{Macro, Macros, define};
+pub use macros::define;
 pub use rewrite::{Parameter, Parameters};
 
 use crate::Config;
@@ -75,6 +75,13 @@ pub struct Context<'a> {
 pub fn bind_pipeline(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Place::Top)?;
+    binder.check_plan(plan, pipeline.span)
+}
+
+/// Binds the pipeline of a `LET`, which may not write.
+pub fn bind_let(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    let binder = Binder::new(context, source, pipeline.span);
+    let plan = binder.pipeline(pipeline, verbs::Place::Nested)?;
     binder.check_plan(plan, pipeline.span)
 }
 
