@@ -35,6 +35,7 @@ use crate::ops::Registry;
 use crate::sources::ExtraColumns;
 use crate::syntax::ast::Pipeline;
 use blame::Blame;
+use macros::Macros;
 use catalog::{Catalog, Relations};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;

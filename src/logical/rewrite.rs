@@ -298,7 +298,7 @@ impl Rewriter<'_> {
 
     fn function_names(&self) -> Vec<String> {
         let state = self.names.state;
-        let ours = self.names.macros.keys().cloned().chain(self.names.operators.names());
+        let ours = self.names.macros.keys().cloned().chain(self.names.operators.iter().map(|operator| operator.name.to_string()));
         ours.chain(state.scalar_functions().keys().cloned())
             .chain(state.aggregate_functions().keys().cloned())
             .chain(state.window_functions().keys().cloned())

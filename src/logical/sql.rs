@@ -75,7 +75,7 @@ struct WithNames {
 impl Visitor for WithNames {
     type Break = ();
 
-    fn pre_visit_query(&self, query: &Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
             self.found.insert(cte.alias.name.value.clone());
         }

@@ -430,7 +430,10 @@ impl Binder<'_> {
             }
         }
         let names: Vec<Option<String>> = items.iter().map(output_name).collect();
-        for (at, name) in names.iter().enumerate().filter(|_| problems.is_empty()) {
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        for (at, name) in names.iter().enumerate() {
             let Some(name) = name else { continue };
             if let Some(first) = names[..at].iter().position(|other| other.as_ref() == Some(name)) {
                 problems.push(

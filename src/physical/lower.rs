@@ -9,8 +9,9 @@ use datafusion::common::Result;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner, PhysicalPlanningContext};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use datafusion::catalog::Session;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,10 +38,10 @@ impl ExtensionPlanner for Lowering {
         _planning: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let [input] = physical_inputs else { return Ok(None) };
-        if let Some(sample) = node.downcast_ref::<Sample>() {
+        if let Some(sample) = node.as_any().downcast_ref::<Sample>() {
             return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed))));
         }
-        if let Some(write) = node.downcast_ref::<Write>() {
+        if let Some(write) = node.as_any().downcast_ref::<Write>() {
             return Ok(Some(Arc::new(WriteExec::new(input.clone(), sink_spec(write)?))));
         }
         Ok(None)
@@ -57,7 +58,7 @@ pub struct WriteTarget {
 /// The `INTO` of a plan, if it has one.
 pub fn write_of(plan: &LogicalPlan) -> Option<WriteTarget> {
     let LogicalPlan::Extension(extension) = plan else { return None };
-    let write = extension.node.downcast_ref::<Write>()?;
+    let write = extension.node.as_any().downcast_ref::<Write>()?;
     let rejects = write.options.iter().find(|(name, _)| name == "rejects").map(|(_, path)| PathBuf::from(path));
     Some(WriteTarget { rejects })
 }
