@@ -76,7 +76,9 @@ LINKS = (
     "Welcome to the page that has all of the links you want to have with you when you plan the garden of your "
     "dreams and the house that goes with it"
 )
-GOODS = "cotton shirt leather boots woollen scarf linen jacket winter gloves summer dress silver necklace canvas trousers".split()
+GOODS = (
+    "cotton shirt leather boots woollen scarf linen jacket winter gloves summer dress silver necklace canvas trousers"
+).split()
 NO_SCRIPT = (
     "Javascript is disabled in your browser. You need to enable Javascript to use this application. For the best "
     "experience please update to the latest version of one of the browsers that we support and then reload the page. "
@@ -120,7 +122,7 @@ def foreign_documents():
 
 
 def junk(kind, n, text, **fields):
-    return {"url": f"http://{kind}.example.biz/{n}", "lang": "en", "text": text, "meta": {"kind": kind}, **fields}
+    return {"url": f"http://{kind}.example/{n}", "lang": "en", "text": text, "meta": {"kind": kind}, **fields}
 
 
 def junk_documents():
@@ -133,7 +135,8 @@ def junk_documents():
         yield junk("stub", n, STUBS[n % len(STUBS)])
     for n in range(16):
         items = sample(MENU, len(MENU))
-        yield junk("menu", n, "\n".join(items + ["About us", "My account", f"Page {n}", "Top"]) if n % 2 else " | ".join(items))
+        rest = ["About us", "My account", f"Page {n}", "Top"]
+        yield junk("menu", n, "\n".join(items + rest) if n % 2 else " | ".join(items))
     for n in range(14):
         yield junk("stuffing", n, ", ".join(pick(STUFFED) for _ in range(60 + n)) + ".")
     for n in range(12):
@@ -167,7 +170,8 @@ def junk_documents():
         yield junk("padding", n, text.strip())
     for n in range(7):
         cells = [f"+{'-' * number(8, 14)}+ {pick(GOODS)} |" for _ in range(24)]
-        yield junk("asciiart", n, "The table of the goods that we have to sell to you and with what.\n" + "\n".join(cells))
+        intro = "The table of the goods that we have to sell to you and with what."
+        yield junk("asciiart", n, intro + "\n" + "\n".join(cells))
 
 
 def dirty(documents):
@@ -184,7 +188,8 @@ def dirty(documents):
         if n % 14 == 5:
             document["text"] = document["text"].replace("\n", "\r\n")
         if n % 29 == 6:
-            document["text"] = document["text"].replace("'", "’").replace("—", "–").encode().decode("cp1252", "replace")
+            typographic = document["text"].replace("'", "’").replace("—", "–")
+            document["text"] = typographic.encode().decode("cp1252", "replace")
         if n % 9 == 7:
             del document["lang"]
         out.append(document)
@@ -237,11 +242,11 @@ def main():
     shards = [[line(row) for row in rows[i * third : (i + 1) * third if i < 2 else None]] for i in range(3)]
 
     broken = [
-        b'{"id": "broken-1", "url": "http://cut.example.biz/1", "text": "The connection was reset while the crawler',
-        b'{"id": "broken-2", "url": "http://latin.example.biz/2", "lang": "de", "text": "Gr\xfc\xdfe aus K\xf6ln"}',
+        b'{"id": "broken-1", "url": "http://cut.example/1", "text": "The connection was reset while the crawler',
+        b'{"id": "broken-2", "url": "http://latin.example/2", "lang": "de", "text": "Gr\xfc\xdfe aus K\xf6ln"}',
         b'["id", "broken-3", "text"]',
         b'"just a string"',
-        b'{"id": "broken-5" "url": "http://comma.example.biz/5", "text": "A comma is missing before the address."}',
+        b'{"id": "broken-5" "url": "http://comma.example/5", "text": "A comma is missing before the address."}',
         b'<html><head><title>502 Bad Gateway</title></head></html>',
         b'{"id": "broken-7", "text": "bad escape \\x41"}',
     ]
@@ -255,9 +260,10 @@ def main():
     for shard, places in zip(shards, [(17, 55), (33,), (0, 80)]):
         for place in places:
             shard.insert(place, b"")
-    shards[2].append(b'{"id": "broken-8", "url": "http://cut.example.biz/8", "lang": "en", "text": "The last line of a shard that')
+    shards[2].append(b'{"id": "broken-8", "url": "http://cut.example/8", "text": "The last line of a shard that')
 
-    # A BOM in the first shard; Windows line ends in the second, in two gzip members; two frames in the third, no last newline.
+    # A BOM in the first shard; Windows line ends and two gzip members in the second; two frames in the third, whose last
+    # line is cut.
     (HERE / "web-00.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join(shards[0]) + b"\n")
     half = len(shards[1]) // 2
     members = [b"".join(l + b"\r\n" for l in part) for part in (shards[1][:half], shards[1][half:])]
