@@ -113,10 +113,11 @@ impl ScalarUDFImpl for OperatorFunction {
                 };
             }
             let constant = args.scalar_arguments.get(position).copied().flatten();
-            if let (1.., Some(constant)) = (position, constant) {
-                if let Err(why) = option_value(param, constant) {
-                    return plan_err!("`{name}`: {why}");
-                }
+            if position > 0
+                && let Some(constant) = constant
+                && let Err(why) = option_value(param, constant)
+            {
+                return plan_err!("`{name}`: {why}");
             }
         }
         Ok(Arc::new(Field::new(spec.name, spec.returns.data_type(), true)))

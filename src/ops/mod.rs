@@ -17,6 +17,7 @@
 mod call;
 mod dedup;
 mod evaluate;
+mod param;
 pub mod prelude;
 mod quality;
 pub mod reference;
@@ -28,6 +29,7 @@ mod value;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use evaluate::{Record, evaluate};
+pub use param::{Param, ParamType};
 pub use registry::Registry;
-pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Param, ParamType, Returns};
+pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};
 pub use value::{Args, Literal, Value};

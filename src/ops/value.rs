@@ -2,7 +2,8 @@
 //!
 //! Invariant: an [`Args`] holds one checked value for each option of its operator.
 
-use super::spec::{OpSpec, Param};
+use super::param::Param;
+use super::spec::OpSpec;
 use crate::{Error, Result};
 use std::collections::HashSet;
 use std::fmt;

@@ -42,3 +42,28 @@ fn text_stats(text: &str, _: &Args, record: &mut Record) {
         .int(scan::lines(text).count() as i64)
         .float(scan::ratio(n_word_chars, n_words));
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ops::{Registry, evaluate};
+    use arrow::array::{ArrayRef, AsArray, StringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn fields_are_what_the_operators_of_their_names_give() {
+        let docs = ["", "\n", "one", " one\u{1c}two \n\nthree\r\n", "日本\u{3000}語 été"];
+        let documents: ArrayRef = Arc::new(StringArray::from_iter_values(docs));
+        let registry = Registry::builtin();
+        let of = |name: &str| {
+            let spec = registry.find(name).unwrap();
+            evaluate(spec, &documents, &Args::new(spec, vec![]).unwrap()).unwrap()
+        };
+        let stats = of(SPEC.name);
+        let stats = stats.as_struct();
+        for (field, column) in stats.fields().iter().zip(stats.columns()) {
+            assert_eq!(column, &of(field.name()), "{}", field.name());
+        }
+    }
+}
