@@ -41,6 +41,14 @@ pub(super) fn mask(text: &str, tokens: &[Token]) -> String {
     masked
 }
 
+/// Whether a rule is a keyword (the grammar calls them all `kw_…`), or a name that must not pass for one.
+pub(super) fn is_keyword(rule: Rule) -> Option<bool> {
+    match rule {
+        Rule::name | Rule::column | Rule::setting | Rule::option_name | Rule::bare_word => Some(false),
+        _ => format!("{rule:?}").starts_with("kw_").then_some(true),
+    }
+}
+
 /// The first part of a match that is of this rule.
 pub(super) fn child<'a>(pair: &Match<'a>, rule: Rule) -> Option<Match<'a>> {
     pair.clone().into_inner().find(|inner| inner.as_rule() == rule)

@@ -9,16 +9,20 @@
 //! Expressions stay slices of the text; the SQL parser reads them later.
 
 pub mod ast;
+mod format;
 mod grammar;
 mod lex;
 mod mistake;
 mod source;
 mod split;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod verb;
 mod words;
 
+pub use format::format;
 pub use lex::{Token, TokenKind, tokens};
 pub use split::MAX_DEPTH;
 pub use tree::tree;

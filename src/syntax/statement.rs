@@ -1,16 +1,25 @@
 //! Statements: which kind each is, and its head. Their verbs are in `verb.rs`, their sources in `source.rs`.
 
 use super::ast::*;
-use super::grammar::{Cql, Match, Rule, child, children, mask, span};
+use super::grammar::{Cql, Match, Rule, child, children, is_keyword, mask, span};
 use super::lex::{Token, TokenKind, tokens};
 use super::split::{self, Chunk};
 use super::words::{SQL_STATEMENTS, STATEMENTS, is_one_of};
 use super::{mistake, words};
 use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
 use pest::Parser as _;
+use std::collections::HashMap;
 
 /// See [`super::parse`].
 pub(super) fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<Diagnostic>> {
+    parse_with_keywords(source, sql_only).map(|(script, _)| script)
+}
+
+/// The tree, and which words the grammar took as keywords (true) or names (false), by where they start.
+pub(super) fn parse_with_keywords(
+    source: &SourceText,
+    sql_only: bool,
+) -> Result<(Script, HashMap<usize, bool>), Vec<Diagnostic>> {
     let all = tokens(source.text());
     let masked = mask(source.text(), &all);
     let significant: Vec<Token> = all.iter().filter(|token| token.kind != TokenKind::Comment).copied().collect();
@@ -18,11 +27,12 @@ pub(super) fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<D
     let open_comment = all.iter().find(|token| token.kind == TokenKind::Comment && !token.closed);
     diagnostics.extend(open_comment.map(|comment| split::open_quote(source, comment)));
     let chunks = split::statements(source, &significant, &mut diagnostics);
-    let mut reader = Reader { source, tokens: &significant, masked: &masked, sql_only, diagnostics };
+    let mut reader =
+        Reader { source, tokens: &significant, masked: &masked, sql_only, diagnostics, keywords: HashMap::new() };
     let statements: Vec<Statement> = chunks.into_iter().filter_map(|chunk| reader.whole_statement(chunk)).collect();
-    let mut diagnostics = reader.diagnostics;
+    let mut diagnostics = std::mem::take(&mut reader.diagnostics);
     if diagnostics.is_empty() {
-        return Ok(Script { source: source.clone(), statements });
+        return Ok((Script { source: source.clone(), statements }, reader.keywords));
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.span.start));
     Err(diagnostics)
@@ -36,6 +46,7 @@ pub(super) struct Reader<'a> {
     masked: &'a str,
     sql_only: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
+    keywords: HashMap<usize, bool>,
 }
 
 impl<'a> Reader<'a> {
@@ -151,7 +162,13 @@ impl<'a> Reader<'a> {
         let place = self.span_of(piece)?;
         let masked = self.masked;
         match Cql::parse(rule, &masked[place.start..place.end]) {
-            Ok(mut pairs) => Some((pairs.next()?, place.start)),
+            Ok(mut pairs) => {
+                let pair = pairs.next()?;
+                self.keywords.extend(pair.clone().into_inner().flatten().filter_map(|part| {
+                    is_keyword(part.as_rule()).map(|is_keyword| (span(&part, place.start).start, is_keyword))
+                }));
+                Some((pair, place.start))
+            }
             Err(error) => {
                 let found = mistake::describe(self.source, &self.tokens[piece.clone()], rule, &error);
                 self.diagnostics.push(found);
