@@ -8,7 +8,7 @@
 
 use super::coalesce::slice_bytes;
 use crate::logical::nodes::SampleAmount;
-use arrow::array::{Array, BooleanArray, RecordBatch, UInt64Array};
+use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
