@@ -150,8 +150,7 @@ mod tests {
             elapsed: Duration::from_millis(1500),
             ..Report::default()
         };
-        let expected = "\
-  'docs.jsonl'            1,200 documents  3.0 MB
+        let expected = "  'docs.jsonl'            1,200 documents  3.0 MB
   WHERE words(text) > 50    900  -300 (25.0 %)
   EXTEND lang               900
   set aside 2 lines: not JSON 2
