@@ -8,6 +8,7 @@
 //! next ones: settings, `LET`s, `DEFINE`s, SQL tables.
 
 use crate::diag::{Code, Diagnostic, SourceText, Span};
+pub use crate::exec::explain::ExplainFormat;
 use crate::exec::{Progress, Report, RunLog};
 use crate::logical::{self, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
@@ -48,17 +49,6 @@ pub enum Stage {
     Optimized,
     /// The plan as executed.
     Physical,
-}
-
-/// How a plan is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    /// An indented tree.
-    Tree,
-    /// JSON.
-    Json,
-    /// Graphviz.
-    Dot,
 }
 
 /// A statement, understood.
@@ -456,9 +446,9 @@ impl Run {
     pub fn report(&self) -> Report {
         let mut report = exec::report(self.plan.as_ref(), &self.log);
         let rejected = self.rejects.summary();
-        report.rejected = rejected.by_reason;
+        report.rejected = rejected.by_kind.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
         report.rejected_examples = rejected.first;
-        report.rejects_path = rejected.path;
+        report.rejects_path = rejected.written_to;
         report.elapsed = self.started.elapsed();
         report
     }
