@@ -313,8 +313,8 @@ mod tests {
             ("overwrite", "maybe", "neither true nor false"),
             ("rejects", " ", "names a folder"),
         ] {
-            let SettingError::Value(message) = options.set(name, value).unwrap_err() else { panic!("{name}") };
-            assert!(message.contains(part), "{message}");
+            let refused = options.set(name, value).unwrap_err();
+            assert!(matches!(&refused, SettingError::Value(message) if message.contains(part)), "{refused:?}");
         }
         assert_eq!(options, SinkOptions::default());
     }

@@ -140,6 +140,8 @@ fn an_extra_column_of_another_type_is_an_ordinary_column() {
 type Row = (Option<String>, Option<i64>, Option<f64>, Option<Vec<Option<String>>>, Option<bool>);
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn random_rows_parse_back_equal(rows in prop::collection::vec(any::<Row>(), 1..20)) {
         let list: Vec<Option<&Vec<Option<String>>>> = rows.iter().map(|row| row.3.as_ref()).collect();
