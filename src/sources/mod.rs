@@ -8,12 +8,16 @@
 //! Adding a format is one implementation of `FormatReader` (`format.rs`) and one line in [`open`].
 //! Not here: what a query does with the rows.
 
+mod columnar;
 mod compression;
+mod csv;
 mod discover;
 mod format;
+mod ipc;
 mod json;
 mod lines;
 mod origin;
+mod parquet;
 mod queue;
 mod rejects;
 mod sample;
@@ -85,11 +89,12 @@ fn reader(
     files: &[SourceFile],
     heads: impl FnOnce() -> Sample,
 ) -> Result<Arc<dyn FormatReader>> {
-    let _ = files;
     Ok(match (format, &spec.options.columns) {
         (Format::JsonLines, Some(columns)) => Arc::new(json::JsonReader::declared(columns)),
         (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(&heads())),
         (Format::Text, _) => Arc::new(text::TextReader { unit: spec.options.unit }),
-        (other, _) => return Err(Error::Data(format!("{other} cannot be read yet"))),
+        (Format::Csv | Format::Tsv, _) => Arc::new(csv::CsvReader::new(format, &spec.options, heads)),
+        (Format::Parquet, _) => Arc::new(parquet::ParquetReader::new(files)?),
+        (Format::Arrow, _) => Arc::new(ipc::IpcReader::new(files, spec.options.compression)?),
     })
 }

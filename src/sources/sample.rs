@@ -13,7 +13,7 @@ use std::io::{self, Read};
 const MAX_SAMPLED_FILES: usize = 1000;
 /// A first line may be longer than a file's share; it is read up to here.
 const MAX_FIRST_LINE_BYTES: usize = 1 << 30;
-const STEP_BYTES: usize = 1 << 20;
+const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// The beginning of one file, unpacked.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Head {
             if is_whole || memchr::memchr(b'\n', &bytes[before..]).is_some() || bytes.len() > MAX_FIRST_LINE_BYTES {
                 return Self { file, bytes, is_whole };
             }
-            wanted = STEP_BYTES;
+            wanted = bytes.len().clamp(1, MAX_STEP_BYTES);
         }
     }
 
