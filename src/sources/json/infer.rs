@@ -172,7 +172,7 @@ impl Seen {
     }
 
     fn resolve_number(&self) -> DataType {
-        let is_exact = !self.unfit_number && !(self.float && self.beyond_exact_float);
+        let is_exact = !(self.unfit_number || self.float && self.beyond_exact_float);
         match (is_exact, self.float, self.beyond_i64) {
             (false, _, _) => DataType::Utf8,
             (true, true, _) => DataType::Float64,
