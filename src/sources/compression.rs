@@ -68,8 +68,11 @@ pub(crate) fn unpack(
     })
 }
 
+/// A stream whose first bytes were looked at and put back.
+pub(crate) type Peeked<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// The first bytes of a stream, and the stream as if they had not been read.
-pub(crate) fn peek<R: Read>(mut stream: R, n_bytes: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+pub(crate) fn peek<R: Read>(mut stream: R, n_bytes: usize) -> io::Result<(Vec<u8>, Peeked<R>)> {
     let mut head = Vec::with_capacity(n_bytes);
     stream.by_ref().take(n_bytes as u64).read_to_end(&mut head)?;
     Ok((head.clone(), Cursor::new(head).chain(stream)))

@@ -8,12 +8,16 @@
 //! Adding a format is one implementation of `FormatReader` (`format.rs`) and one line in [`open`].
 //! Not here: what a query does with the rows.
 
+mod columnar;
 mod compression;
+mod csv;
 mod discover;
 mod format;
+mod ipc;
 mod json;
 mod lines;
 mod origin;
+mod parquet;
 mod queue;
 mod rejects;
 mod sample;
@@ -63,7 +67,7 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     let head = Head::read(0, &mut unpacked, config.sample_bytes);
     let again = Cursor::new(head.bytes.clone()).chain(unpacked);
     let files = vec![SourceFile { path: PathBuf::from("-"), name: "-".into(), size_bytes: 0, partitions: Vec::new() }];
-    let heads = || Sample { is_exhaustive: head.is_whole, heads: vec![head] };
+    let heads = || Ok(Sample { is_exhaustive: head.is_whole, heads: vec![head] });
     let reader = reader(spec, format, &files, heads)?;
     let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(again)))));
     let input = Input { files, compression: None, stdin };
@@ -83,13 +87,14 @@ fn reader(
     spec: &SourceSpec,
     format: Format,
     files: &[SourceFile],
-    heads: impl FnOnce() -> Sample,
+    heads: impl FnOnce() -> Result<Sample>,
 ) -> Result<Arc<dyn FormatReader>> {
-    let _ = files;
     Ok(match (format, &spec.options.columns) {
         (Format::JsonLines, Some(columns)) => Arc::new(json::JsonReader::declared(columns)),
-        (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(&heads())),
+        (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(&heads()?)),
         (Format::Text, _) => Arc::new(text::TextReader { unit: spec.options.unit }),
-        (other, _) => return Err(Error::Data(format!("{other} cannot be read yet"))),
+        (Format::Csv | Format::Tsv, _) => Arc::new(csv::CsvReader::new(format, &spec.options, heads)?),
+        (Format::Parquet, _) => Arc::new(parquet::ParquetReader::new(files)?),
+        (Format::Arrow, _) => Arc::new(ipc::IpcReader::new(files, spec.options.compression)?),
     })
 }

@@ -7,13 +7,14 @@ use super::compression::{ByteCount, ByteStream, open_file};
 use super::discover::SourceFile;
 use super::lines::Adapt;
 use super::spec::Compression;
+use crate::{Error, Result};
 use std::io::{self, Read};
 
 /// More files than this are sampled by taking some of them, spread over all.
 const MAX_SAMPLED_FILES: usize = 1000;
 /// A first line may be longer than a file's share; it is read up to here.
 const MAX_FIRST_LINE_BYTES: usize = 1 << 30;
-const STEP_BYTES: usize = 1 << 20;
+const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// The beginning of one file, unpacked.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Head {
             if is_whole || memchr::memchr(b'\n', &bytes[before..]).is_some() || bytes.len() > MAX_FIRST_LINE_BYTES {
                 return Self { file, bytes, is_whole };
             }
-            wanted = STEP_BYTES;
+            wanted = bytes.len().clamp(1, MAX_STEP_BYTES);
         }
     }
 
@@ -67,22 +68,33 @@ pub(crate) fn sample(
     compression: Option<Compression>,
     budget_bytes: usize,
     adapt: Adapt,
-) -> Sample {
+) -> Result<Sample> {
     let step = files.len().div_ceil(MAX_SAMPLED_FILES).max(1);
     let mut chosen: Vec<usize> = (0..files.len()).step_by(step).collect();
     chosen.sort_by_key(|file| files[*file].size_bytes);
     let mut budget_left = budget_bytes;
     let n_chosen = chosen.len();
     let mut heads = Vec::with_capacity(n_chosen);
+    // One file of many that cannot be opened is the scan's reject; if none can, there is no table.
+    let mut failure = None;
     for (n_done, file) in chosen.into_iter().enumerate() {
         let share = budget_left / (n_chosen - n_done);
         let opened: io::Result<ByteStream> = open_file(&files[file].path, compression, &ByteCount::default())
             .and_then(|stream| adapt(&files[file].name, stream));
-        let Ok(mut stream) = opened else { continue };
+        let mut stream = match opened {
+            Ok(stream) => stream,
+            Err(error) => {
+                failure = failure.or(Some(Error::io(&files[file].path, error)));
+                continue;
+            }
+        };
         let head = Head::read(file, &mut stream, share);
         budget_left = budget_left.saturating_sub(head.bytes.len());
         heads.push(head);
     }
+    if let (true, Some(failure)) = (heads.is_empty(), failure) {
+        return Err(failure);
+    }
     heads.sort_by_key(|head| head.file);
-    Sample { is_exhaustive: step == 1 && heads.iter().all(|head| head.is_whole), heads }
+    Ok(Sample { is_exhaustive: step == 1 && heads.iter().all(|head| head.is_whole), heads })
 }

@@ -172,7 +172,7 @@ impl Seen {
     }
 
     fn resolve_number(&self) -> DataType {
-        let is_exact = !self.unfit_number && !(self.float && self.beyond_exact_float);
+        let is_exact = !(self.unfit_number || self.float && self.beyond_exact_float);
         match (is_exact, self.float, self.beyond_i64) {
             (false, _, _) => DataType::Utf8,
             (true, true, _) => DataType::Float64,
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), ["a", "b"]);
         let many: Vec<String> = (0..=MAX_NESTED_FIELDS).map(|i| format!("{{\"k{i}\":1}}")).collect();
         assert_eq!(inferred(&many.iter().map(String::as_str).collect::<Vec<_>>()), DataType::Utf8);
-        let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
         let mut data_type = inferred(&[&deep]);
         let mut depth = 0;
         while let DataType::List(item) = data_type {

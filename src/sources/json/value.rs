@@ -4,6 +4,7 @@
 
 use super::inspect::{LineError, inspect, unicode_escape};
 use crate::sources::rejects::RejectKind;
+use std::borrow::Cow;
 
 /// What a value is, told from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,26 +29,67 @@ pub(crate) fn kind(raw: &str) -> Kind {
     }
 }
 
+/// The parser recurses, with large frames in unoptimized builds; deeper values are parsed on a stack of their own.
+const MAX_DEPTH_IN_PLACE: usize = 16;
+const DEEP_STACK_BYTES: usize = 64 << 20;
+
 /// Calls `visit` with each key and value text of an object, in order.
-pub(crate) fn for_each_field<'a>(
+pub(crate) fn for_each_field<'a>(object: &'a str, visit: impl FnMut(Cow<'a, str>, &'a str)) -> Result<(), LineError> {
+    for_each_field_to_depth(object, inspect(object.as_bytes())?, visit)
+}
+
+fn for_each_field_to_depth<'a>(
     object: &'a str,
-    mut visit: impl FnMut(std::borrow::Cow<'a, str>, &'a str),
-) -> sonic_rs::Result<()> {
-    for entry in sonic_rs::to_object_iter(object) {
-        let (key, value) = entry?;
-        visit(key, slice_of(object, value.as_raw_str()));
+    depth: usize,
+    mut visit: impl FnMut(Cow<'a, str>, &'a str),
+) -> Result<(), LineError> {
+    if depth > MAX_DEPTH_IN_PLACE {
+        let fields = on_deep_stack(|| fields_of(object).collect::<Result<Vec<_>, _>>())?;
+        fields.into_iter().for_each(|(name, value)| visit(name, value));
+        return Ok(());
+    }
+    for field in fields_of(object) {
+        let (name, value) = field?;
+        visit(name, value);
     }
     Ok(())
 }
 
+fn fields_of(object: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, &str), LineError>> {
+    sonic_rs::to_object_iter(object).map(move |entry| match entry {
+        Ok((name, value)) => Ok((name, slice_of(object, value.as_raw_str()))),
+        Err(error) => Err(syntax_error(object, &error)),
+    })
+}
+
 /// Calls `visit` with each item's text of an array; stops early when it says `false`.
-pub(crate) fn for_each_item<'a>(array: &'a str, mut visit: impl FnMut(&'a str) -> bool) -> sonic_rs::Result<()> {
-    for item in sonic_rs::to_array_iter(array) {
-        if !visit(slice_of(array, item?.as_raw_str())) {
+pub(crate) fn for_each_item<'a>(array: &'a str, mut visit: impl FnMut(&'a str) -> bool) -> Result<(), LineError> {
+    if inspect(array.as_bytes())? > MAX_DEPTH_IN_PLACE {
+        let items = on_deep_stack(|| items_of(array).collect::<Result<Vec<_>, _>>())?;
+        items.into_iter().all(visit);
+        return Ok(());
+    }
+    for item in items_of(array) {
+        if !visit(item?) {
             break;
         }
     }
     Ok(())
+}
+
+fn items_of(array: &str) -> impl Iterator<Item = Result<&str, LineError>> {
+    sonic_rs::to_array_iter(array).map(move |item| match item {
+        Ok(value) => Ok(slice_of(array, value.as_raw_str())),
+        Err(error) => Err(syntax_error(array, &error)),
+    })
+}
+
+fn on_deep_stack<T: Send>(parse: impl FnOnce() -> Result<T, LineError> + Send) -> Result<T, LineError> {
+    let failed = || LineError::new(RejectKind::TooLarge, "nested too deep to be parsed here");
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(DEEP_STACK_BYTES).spawn_scoped(scope, parse);
+        thread.map_err(|_| failed())?.join().unwrap_or_else(|_| Err(failed()))
+    })
 }
 
 /// The same text with the lifetime of the whole that it lies in (an empty text if it lies elsewhere).
@@ -59,20 +101,19 @@ fn slice_of<'a>(whole: &'a str, part: &str) -> &'a str {
 /// Checks a line and calls `visit` with its fields. When it fails, the fields visited so far must be forgotten.
 pub(crate) fn for_each_field_of_line<'a>(
     line: &'a str,
-    mut visit: impl FnMut(std::borrow::Cow<'a, str>, &'a str),
+    mut visit: impl FnMut(Cow<'a, str>, &'a str),
 ) -> Result<(), LineError> {
     let line = line.trim_matches([' ', '\t', '\r']);
-    inspect(line.as_bytes())?;
+    let depth = inspect(line.as_bytes())?;
     if !line.starts_with('{') {
         return Err(not_an_object(line));
     }
     // The parser stops at the end of the object; what follows must be nothing.
     let mut n_parsed = 1;
-    for_each_field(line, |key, value| {
+    for_each_field_to_depth(line, depth, |key, value| {
         n_parsed = value.as_ptr() as usize - line.as_ptr() as usize + value.len();
         visit(key, value);
-    })
-    .map_err(|error| LineError::new(RejectKind::InvalidJson, syntax_message(line, &error)))?;
+    })?;
     match line[n_parsed..].trim_start().strip_prefix('}') {
         Some("") => Ok(()),
         _ => Err(LineError::new(RejectKind::InvalidJson, "there is more on the line after the JSON object")),
@@ -91,13 +132,14 @@ fn not_an_object(line: &str) -> LineError {
     LineError::new(RejectKind::NotAnObject, format!("the line is {what}, not a JSON object"))
 }
 
-fn syntax_message(line: &str, error: &sonic_rs::Error) -> String {
+fn syntax_error(line: &str, error: &sonic_rs::Error) -> LineError {
     // The parser's text has the reason in its first line, then an excerpt that the reject holds anyway.
     let text = error.to_string();
     let what = text.lines().next().unwrap_or("not JSON").trim_end_matches(&[' ', ':'][..]);
     let what = what.split(" at line ").next().unwrap_or(what);
     let at = error.offset().min(line.len());
-    format!("invalid JSON at byte {}: {}", at + 1, what.trim_end_matches('.'))
+    let reason = format!("invalid JSON at byte {}: {}", at + 1, what.trim_end_matches('.'));
+    LineError::new(RejectKind::InvalidJson, reason)
 }
 
 /// The content of a string value: without quotes, escapes resolved. Text without escapes is not copied.
