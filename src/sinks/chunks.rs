@@ -6,6 +6,7 @@
 
 use super::options::Compression;
 use crate::{Error, Result, bug};
+use liblzma::stream::{Check, Filters, LzmaOptions, Stream};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -91,11 +92,19 @@ pub(super) fn compress(text: Vec<u8>, compression: Compression) -> io::Result<Ve
             encoder.finish()
         }
         Compression::Xz => {
-            let mut encoder = liblzma::write::XzEncoder::new(out, 6);
+            let mut encoder = liblzma::write::XzEncoder::new_stream(out, xz_stream(text.len())?);
             encoder.write_all(&text)?;
             encoder.finish()
         }
         Compression::None => Ok(text),
         other => Err(io::Error::other(format!("{} does not compress whole files", other.name()))),
     }
+}
+
+/// The usual settings of xz, with a window that is no larger than the text: its tables are cleared for every piece.
+fn xz_stream(text_bytes: usize) -> io::Result<Stream> {
+    let mut options = LzmaOptions::new_preset(6)?;
+    let window_bytes = text_bytes.next_power_of_two().clamp(64 << 10, 8 << 20);
+    options.dict_size(window_bytes as u32);
+    Ok(Stream::new_stream_encoder(Filters::new().lzma2(&options), Check::Crc64)?)
 }

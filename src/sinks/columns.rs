@@ -12,6 +12,7 @@ use crate::{Error, Result};
 use arrow::array::{RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
 use arrow::ipc::CompressionType;
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use parquet::arrow::ArrowWriter;
@@ -19,6 +20,7 @@ use parquet::basic::{BrotliLevel, Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// Rows in one Parquet row group, at most.
 const ROW_GROUP_ROWS: usize = 1 << 20;
@@ -34,6 +36,7 @@ pub(super) struct ColumnWriter {
 
 /// The file being written.
 struct Part {
+    path: PathBuf,
     encoder: Encoder,
     n_rows: u64,
     group_rows: usize,
@@ -80,11 +83,12 @@ impl ColumnWriter {
 
 impl Part {
     fn open(layout: &Layout, schema: &SchemaRef, target: Target) -> Result<Part> {
+        let path = target.path().to_path_buf();
         let encoder = match layout.format {
             Format::Parquet => {
-                let properties = parquet_properties(layout.compression).map_err(failed)?;
-                let writer = ArrowWriter::try_new(target, schema.clone(), Some(properties)).map_err(failed)?;
-                Encoder::Parquet(Box::new(writer))
+                let properties = parquet_properties(layout.compression).map_err(|error| failed(&path, error))?;
+                let writer = ArrowWriter::try_new(target, schema.clone(), Some(properties));
+                Encoder::Parquet(Box::new(writer.map_err(|error| failed(&path, error))?))
             }
             _ => {
                 let compression = match layout.compression {
@@ -92,11 +96,13 @@ impl Part {
                     Compression::Lz4 => Some(CompressionType::LZ4_FRAME),
                     _ => None,
                 };
-                let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;
-                Encoder::Arrow(Box::new(FileWriter::try_new_with_options(target, schema, options).map_err(failed)?))
+                let writer = IpcWriteOptions::default()
+                    .try_with_compression(compression)
+                    .and_then(|options| FileWriter::try_new_with_options(target, schema, options));
+                Encoder::Arrow(Box::new(writer.map_err(|error| failed(&path, error))?))
             }
         };
-        Ok(Part { encoder, n_rows: 0, group_rows: 0, group_bytes: 0 })
+        Ok(Part { path, encoder, n_rows: 0, group_rows: 0, group_bytes: 0 })
     }
 
     /// Bytes written, and for Parquet what the open row group will need.
@@ -113,14 +119,17 @@ impl Part {
             Encoder::Parquet(writer) => {
                 let is_full = self.group_bytes + slice.n_bytes > row_group_bytes;
                 if self.group_rows > 0 && (is_full || self.group_rows + n_rows > ROW_GROUP_ROWS) {
-                    writer.flush().map_err(failed)?;
+                    writer.flush().map_err(|error| failed(&self.path, error))?;
                     (self.group_rows, self.group_bytes) = (0, 0);
                 }
-                writer.write(&slice.batch).map_err(failed)?;
+                writer.write(&slice.batch).map_err(|error| failed(&self.path, error))?;
                 self.group_rows += n_rows;
                 self.group_bytes += slice.n_bytes;
             }
-            Encoder::Arrow(writer) => writer.write(&repacked(&slice.batch)?).map_err(failed)?,
+            Encoder::Arrow(writer) => {
+                let written = repacked(&slice.batch).and_then(|batch| writer.write(&batch));
+                written.map_err(|error| failed(&self.path, error))?;
+            }
         }
         self.n_rows += n_rows as u64;
         Ok(())
@@ -128,8 +137,8 @@ impl Part {
 
     fn complete(self) -> Result<CompleteFile> {
         let target = match self.encoder {
-            Encoder::Parquet(writer) => writer.into_inner().map_err(failed)?,
-            Encoder::Arrow(writer) => writer.into_inner().map_err(failed)?,
+            Encoder::Parquet(writer) => writer.into_inner().map_err(|error| failed(&self.path, error))?,
+            Encoder::Arrow(writer) => writer.into_inner().map_err(|error| failed(&self.path, error))?,
         };
         target.complete(self.n_rows)
     }
@@ -137,9 +146,9 @@ impl Part {
 
 /// The same rows in buffers of their own. The Arrow format writes buffers as they are, with the bits of neighbouring
 /// rows in the last byte of a bitmap; those would depend on the batches.
-fn repacked(batch: &RecordBatch) -> Result<RecordBatch> {
+fn repacked(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let rows = UInt32Array::from_iter_values(0..batch.num_rows() as u32);
-    take_record_batch(batch, &rows).map_err(failed)
+    take_record_batch(batch, &rows)
 }
 
 fn parquet_properties(compression: Compression) -> Result<WriterProperties, ParquetError> {
@@ -155,6 +164,6 @@ fn parquet_properties(compression: Compression) -> Result<WriterProperties, Parq
     Ok(WriterProperties::builder().set_compression(codec).set_max_row_group_row_count(None).build())
 }
 
-fn failed(error: impl Display) -> Error {
-    Error::Data(format!("cannot write the output: {error}"))
+fn failed(path: &Path, error: impl Display) -> Error {
+    Error::Data(format!("cannot write {}: {error}", path.display()))
 }

@@ -9,6 +9,7 @@
 
 use super::WrittenFile;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ impl Target {
     pub fn stream(path: &Path, closed: Arc<AtomicBool>) -> Result<Target> {
         let file = File::options().write(true).open(path).map_err(|error| Error::io(path, error))?;
         Ok(Target { out: Box::new(file), temporary: None, path: path.to_path_buf(), closed: Some(closed), n_bytes: 0 })
+    }
+
+    /// The final name.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Bytes written so far.
@@ -136,26 +142,28 @@ impl CompleteFile {
         &self.path
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name. The name lasts once [`sync_folders_of`] was called.
     pub fn publish(self, may_replace: bool) -> Result<WrittenFile> {
         if let Some(temporary) = &self.temporary {
             if !may_replace && self.path.exists() {
                 return Err(Error::Data(format!("`{}` appeared while it was being written", self.path.display())));
             }
             std::fs::rename(&temporary.path, &self.path).map_err(|error| Error::io(&self.path, error))?;
-            if let Some(folder) = self.path.parent() {
-                sync_folder(folder);
-            }
         }
         Ok(WrittenFile { path: self.path, n_rows: self.n_rows, n_bytes: self.n_bytes })
     }
 }
 
-/// Makes renames in a folder last. Some file systems refuse to sync a folder; the files themselves are safe by then.
-pub(super) fn sync_folder(folder: &Path) {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    if let Ok(folder) = File::open(folder) {
-        let _ = folder.sync_all();
+/// Makes the renames in the folders of these files last.
+///
+/// Some file systems refuse to sync a folder; what is in the files is safe by then.
+pub(super) fn sync_folders_of(files: &[WrittenFile]) {
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.path.parent()).collect();
+    for folder in folders {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        if let Ok(folder) = File::open(folder) {
+            let _ = folder.sync_all();
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! files as incomplete, then renames and removes, then writes the final list.
 
 use super::WrittenFile;
-use super::file::{CompleteFile, Target, sync_folder};
+use super::file::{CompleteFile, Target, sync_folders_of};
 use super::spec::Layout;
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
@@ -144,6 +144,7 @@ impl FolderOutput {
                 file.publish(may_replace)
             })
             .collect::<Result<Vec<_>>>()?;
+        sync_folders_of(&written);
         for path in stale {
             self.remove(path)?;
         }
@@ -181,8 +182,7 @@ impl FolderOutput {
         text.push(b'\n');
         let mut target = Target::create(&self.folder.join(MANIFEST))?;
         target.append(&text)?;
-        target.complete(0)?.publish(true)?;
-        sync_folder(&self.folder);
+        sync_folders_of(&[target.complete(0)?.publish(true)?]);
         Ok(())
     }
 }

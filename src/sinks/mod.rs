@@ -138,7 +138,11 @@ impl Sink {
         complete.sort_by(|a, b| a.path().cmp(b.path()));
         let written = match folder {
             Some(folder) => folder.publish(complete)?,
-            None => complete.into_iter().map(|file| file.publish(overwrite)).collect::<Result<_>>()?,
+            None => {
+                let written = complete.into_iter().map(|file| file.publish(overwrite)).collect::<Result<Vec<_>>>()?;
+                file::sync_folders_of(&written);
+                written
+            }
         };
         folders.keep();
         Ok(written)

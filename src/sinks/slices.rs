@@ -40,7 +40,6 @@ impl Slicer {
 
     /// Adds rows; gives the slices that are full.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<Slice>> {
-        let batch = self.plain_batch(batch)?;
         let mut row_bytes = vec![0; batch.num_rows()];
         for column in batch.columns() {
             add_row_bytes(column.as_ref(), &mut row_bytes);
@@ -51,13 +50,13 @@ impl Slicer {
             self.held_rows += 1;
             self.held_bytes += n_bytes;
             if self.held_rows >= SLICE_ROWS || self.held_bytes >= self.slice_bytes {
-                self.held.push(batch.slice(start, row + 1 - start));
+                self.hold(batch, start, row + 1)?;
                 start = row + 1;
                 full.extend(self.take()?);
             }
         }
         if start < batch.num_rows() {
-            self.held.push(batch.slice(start, batch.num_rows() - start));
+            self.hold(batch, start, batch.num_rows())?;
         }
         Ok(full)
     }
@@ -73,13 +72,17 @@ impl Slicer {
         Ok(Some(Slice { batch, n_bytes: std::mem::take(&mut self.held_bytes) }))
     }
 
-    fn plain_batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.schema.fields().iter().zip(batch.columns());
+    /// Keeps rows as plain arrays. Never more than a slice at once: a whole batch may be too large for 32-bit offsets.
+    fn hold(&mut self, batch: &RecordBatch, start: usize, end: usize) -> Result<()> {
+        let piece = batch.slice(start, end - start);
+        let columns = self.schema.fields().iter().zip(piece.columns());
         let columns: Vec<ArrayRef> = columns
             .map(|(field, column)| cast(column, field.data_type()))
             .collect::<Result<_, _>>()
             .map_err(|error| bug!("cannot unpack a column: {error}"))?;
-        RecordBatch::try_new(self.schema.clone(), columns).map_err(|error| bug!("cannot unpack a batch: {error}"))
+        let piece = RecordBatch::try_new(self.schema.clone(), columns);
+        self.held.push(piece.map_err(|error| bug!("cannot unpack a batch: {error}"))?);
+        Ok(())
     }
 }
 
@@ -124,6 +127,17 @@ fn add_row_bytes(array: &dyn Array, row_bytes: &mut [usize]) {
         DataType::LargeUtf8 => add(&|row| 8 + array.as_string::<i64>().value_length(row) as usize),
         DataType::Binary => add(&|row| 4 + array.as_binary::<i32>().value_length(row) as usize),
         DataType::LargeBinary => add(&|row| 8 + array.as_binary::<i64>().value_length(row) as usize),
+        DataType::Utf8View => add(&|row| 4 + array.as_string_view().value(row).len()),
+        DataType::BinaryView => add(&|row| 4 + array.as_binary_view().value(row).len()),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let mut sizes = vec![0; dictionary.values().len()];
+            add_row_bytes(dictionary.values().as_ref(), &mut sizes);
+            if !sizes.is_empty() {
+                let keys = dictionary.normalized_keys();
+                add(&|row| sizes[keys[row]]);
+            }
+        }
         DataType::FixedSizeBinary(n) => add(&|_| *n as usize),
         DataType::List(_) => {
             let list = array.as_list::<i32>();
@@ -172,4 +186,48 @@ fn prefix_sums(values: &dyn Array) -> Vec<usize> {
         total
     }));
     sums
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use arrow::array::{DictionaryArray, Int64Array, StringArray, StringViewArray, types::Int32Type};
+
+    /// Rows and bytes of each slice.
+    fn slices(rows: &RecordBatch, batch_rows: usize, slice_bytes: usize) -> Vec<(usize, usize)> {
+        let mut slicer = Slicer::new(&rows.schema(), slice_bytes);
+        let mut slices = Vec::new();
+        for start in (0..rows.num_rows()).step_by(batch_rows) {
+            let batch = rows.slice(start, batch_rows.min(rows.num_rows() - start));
+            slices.extend(slicer.push(&batch).unwrap());
+        }
+        slices.extend(slicer.take().unwrap());
+        slices.iter().map(|slice| (slice.batch.num_rows(), slice.n_bytes)).collect()
+    }
+
+    #[test]
+    fn slices_end_at_the_same_rows_whatever_the_batches() {
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..20_000));
+        let rows = RecordBatch::try_from_iter(vec![("id", ids)]).unwrap();
+        for batch_rows in [1, 7, 8192, 20_000] {
+            assert_eq!(slices(&rows, batch_rows, 1 << 20), [(8192, 65_536), (8192, 65_536), (3616, 28_928)]);
+            assert_eq!(slices(&rows, batch_rows, 80_000)[2], (3616, 28_928));
+            assert!(slices(&rows, batch_rows, 80).iter().all(|slice| *slice == (10, 80)));
+        }
+    }
+
+    #[test]
+    fn a_text_counts_the_same_in_every_kind_of_array() {
+        let texts = [Some("four"), None, Some("fourteen bytes")];
+        let arrays: [ArrayRef; 3] = [
+            Arc::new(StringArray::from_iter(texts)),
+            Arc::new(StringViewArray::from_iter(texts)),
+            Arc::new(DictionaryArray::<Int32Type>::from_iter(texts)),
+        ];
+        for array in arrays {
+            let rows = RecordBatch::try_from_iter_with_nullable(vec![("t", array, true)]).unwrap();
+            assert_eq!(slices(&rows, 3, 1), [(1, 8), (2, 18)]);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use super::*;
 use arrow::array::types::Int32Type;
 use arrow::array::*;
 use arrow::compute::concat_batches;
-use arrow::datatypes::{DataType, Field, Fields};
+use arrow::datatypes::{DataType, Field, Fields, IntervalUnit, UnionFields, UnionMode};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -128,17 +128,18 @@ fn bytes_do_not_depend_on_the_batches() {
         ("tsv", "none"),
         ("arrow", "none"),
         ("arrow", "zstd"),
-        ("text", "gzip"),
+        ("text", "none"),
     ] {
-        let rows = rows_for(format, 9001);
+        let rows = rows_for(format, 1501);
         let mut seen = None;
         for batch_rows in [1, 7, 8192] {
             let root = TempDir::new().unwrap();
-            // Small files, so that chunks, slices and parts all end many times.
-            let options = [("format", format), ("compression", compression), ("max_file_size", "100kB")];
+            // Small files, so that chunks, slices and parts all end several times.
+            let small = if compression == "none" { "50kB" } else { "20kB" };
+            let options = [("format", format), ("compression", compression), ("max_file_size", small)];
             let written = write(&folder_spec(&root, &options), &rows, batch_rows).unwrap();
             assert!(written.len() > 1, "{format} {compression}: one part only");
-            assert_eq!(written.iter().map(|file| file.n_rows).sum::<u64>(), 9001);
+            assert_eq!(written.iter().map(|file| file.n_rows).sum::<u64>(), 1501);
             let files = tree(root.path());
             for file in &written {
                 assert_eq!(file.n_bytes, fs::metadata(&file.path).unwrap().len());
@@ -165,21 +166,28 @@ fn compressed_lines_unpack_to_the_plain_ones() {
 
 #[test]
 fn column_formats_read_back_equal() {
-    let rows = rich_rows(20_000);
     let root = TempDir::new().unwrap();
-    let plain = slices::plain_schema(&rows.schema());
-    let columns = rows.columns().iter().zip(plain.fields());
-    let columns = columns.map(|(column, field)| arrow::compute::cast(column, field.data_type()).unwrap()).collect();
-    let expected = RecordBatch::try_new(plain, columns).unwrap();
-    for compression in ["none", "snappy", "zstd", "gzip", "lz4", "brotli"] {
-        let path = root.path().join(format!("{compression}.parquet"));
+    // Enough rows for a second slice in one case of each; the others differ in compression only.
+    for (name, compression, n_rows) in [
+        ("a.parquet", "none", 9000),
+        ("b.parquet", "snappy", 300),
+        ("c.parquet", "zstd", 300),
+        ("d.parquet", "gzip", 300),
+        ("e.parquet", "lz4", 300),
+        ("f.parquet", "brotli", 300),
+        ("a.arrow", "none", 9000),
+        ("b.arrow", "zstd", 300),
+        ("c.arrow", "lz4", 300),
+    ] {
+        let rows = rich_rows(n_rows);
+        let plain = slices::plain_schema(&rows.schema());
+        let columns = rows.columns().iter().zip(plain.fields());
+        let columns = columns.map(|(column, field)| arrow::compute::cast(column, field.data_type()).unwrap());
+        let expected = RecordBatch::try_new(plain.clone(), columns.collect()).unwrap();
+        let path = root.path().join(name);
         write(&spec(&path, &[("compression", compression)]), &rows, 333).unwrap();
-        assert_eq!(read_parquet(&path).columns(), expected.columns(), "{compression}");
-    }
-    for compression in ["none", "zstd", "lz4"] {
-        let path = root.path().join(format!("{compression}.arrow"));
-        write(&spec(&path, &[("compression", compression)]), &rows, 333).unwrap();
-        assert_eq!(read_arrow(&path), expected, "{compression}");
+        let got = if name.ends_with("parquet") { read_parquet(&path) } else { read_arrow(&path) };
+        assert!(got == expected, "{name} {compression}");
     }
 }
 
@@ -372,19 +380,19 @@ fn partitions_become_hive_folders_without_their_columns() {
 
 #[test]
 fn many_partitions_stay_bounded_and_deterministic() {
-    let n_rows = 1000;
-    let key = Int64Array::from_iter_values((0..n_rows).map(|i| (i * 7919) % 90));
+    let n_rows = 200;
+    let key = Int64Array::from_iter_values((0..n_rows).map(|i| (i * 7919) % 70));
     let rows = RecordBatch::try_from_iter(vec![
         ("id", Arc::new(Int64Array::from_iter_values(0..n_rows)) as ArrayRef),
         ("k", Arc::new(key)),
     ]);
     let rows = rows.unwrap();
     let mut seen = None;
-    for batch_rows in [1, 7, 1000] {
+    for batch_rows in [1, 7, 200] {
         let root = TempDir::new().unwrap();
         let options = [("partition_by", "k"), ("compression", "none")];
         let written = write(&folder_spec(&root, &options), &rows, batch_rows).unwrap();
-        assert!(written.len() > 90, "some folder was completed early and got a second part");
+        assert!(written.len() > 70, "some folder was completed early and got a second part");
         assert_eq!(written.iter().map(|file| file.n_rows).sum::<u64>(), n_rows as u64);
         let files = tree(root.path());
         assert!(seen.get_or_insert_with(|| files.clone()) == &files, "differs in batches of {batch_rows}");
@@ -408,9 +416,14 @@ fn outputs_that_cannot_work_are_refused_before_the_run() {
         assert_eq!(problem.option, Some(option), "{problem:?}");
         assert!(problem.message.contains(part) && !problem.exists, "{problem:?}");
     }
-    let months =
-        Schema::new(vec![Field::new("m", DataType::Interval(arrow::datatypes::IntervalUnit::MonthDayNano), true)]);
-    assert!(spec(&root.path().join("x.parquet"), &[]).validate(&months).is_err());
+    // Parquet's writer finds these out only when it meets the first value.
+    let interval = DataType::Interval(IntervalUnit::MonthDayNano);
+    let union = DataType::Union(UnionFields::empty(), UnionMode::Sparse);
+    for data_type in [interval, DataType::new_list(union, true), DataType::Struct(Fields::empty())] {
+        let schema = Schema::new(vec![Field::new("odd", data_type, true)]);
+        let problem = spec(&root.path().join("x.parquet"), &[]).validate(&schema).unwrap_err();
+        assert!(problem.message.contains("parquet cannot hold"), "{problem:?}");
+    }
     assert_eq!(names(root.path()), Vec::<String>::new());
 }
 

@@ -4,10 +4,8 @@
 
 use super::manifest::Existing;
 use super::options::Format;
-use super::slices::plain_schema;
 use super::spec::{Layout, Place, SinkSpec};
-use arrow::datatypes::{DataType, Schema};
-use parquet::arrow::ArrowSchemaConverter;
+use arrow::datatypes::{DataType, IntervalUnit, Schema};
 
 /// Why an output cannot be written as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,9 +120,16 @@ impl SinkSpec {
             Format::Parquet | Format::Arrow if columns.is_empty() => {
                 Err(SinkProblem::at_location(format!("{} needs at least one column", layout.format.name())))
             }
-            Format::Parquet => match ArrowSchemaConverter::new().convert(&plain_schema(schema)) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(SinkProblem::of("format", format!("parquet cannot hold these columns: {error}"))),
+            Format::Parquet => match columns.iter().find(|field| !fits_parquet(field.data_type())) {
+                Some(field) => Err(SinkProblem::of(
+                    "format",
+                    format!(
+                        "parquet cannot hold the column `{}` of type {}: cast or drop it",
+                        field.name(),
+                        field.data_type()
+                    ),
+                )),
+                None => Ok(()),
             },
             _ => Ok(()),
         }
@@ -172,5 +177,22 @@ fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_text(values),
         other => matches!(other, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View),
+    }
+}
+
+/// Whether the Parquet writer takes values of this type: it finds out only at the first one, or panics.
+fn fits_parquet(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(_, _) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
+        DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|field| fits_parquet(field.data_type())),
+        DataType::Dictionary(_, values) => fits_parquet(values),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::RunEndEncoded(_, field)
+        | DataType::Map(field, _) => fits_parquet(field.data_type()),
+        _ => true,
     }
 }

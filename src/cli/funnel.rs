@@ -1,0 +1,179 @@
+//! The story of a run as text: what came in, what each rule dropped, what could not be read, what was written.
+
+use crate::config::format_bytes;
+use crate::exec::{Report, Step};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The longest label shown whole, in characters.
+const LABEL_CHARS: usize = 60;
+
+/// The whole funnel. `bytes_read` is what the sources read from disk.
+pub fn render(report: &Report, bytes_read: u64) -> String {
+    let mut text = String::new();
+    let labels: Vec<String> = report.steps.iter().map(|step| one_line(&step.label)).collect();
+    let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let count_width = report.steps.iter().map(|step| grouped(step.rows_out).len()).max().unwrap_or(0);
+    for (index, (step, label)) in report.steps.iter().zip(&labels).enumerate() {
+        let _ = write!(text, "  {label:label_width$}  {:>count_width$}", grouped(step.rows_out));
+        let dropped = step.rows_in.saturating_sub(step.rows_out);
+        if is_source(index, step) {
+            let _ = write!(text, " documents");
+        } else if dropped > 0 {
+            let percent = 100.0 * dropped as f64 / step.rows_in as f64;
+            let _ = write!(text, "  -{} ({percent:.1} %)", grouped(dropped));
+        }
+        if let Some(bytes) = step.bytes_out.filter(|bytes| *bytes > 0) {
+            let _ = write!(text, "  {}", bytes_text(bytes));
+        }
+        text.push('\n');
+    }
+    text.push_str(&rejected(report));
+    text.push_str(&written(report));
+    text.push_str(&total(report, bytes_read));
+    text
+}
+
+/// The lines that could not be read; empty if there are none.
+pub fn rejected(report: &Report) -> String {
+    let n_rejected: u64 = report.rejected.iter().map(|(_, count)| count).sum();
+    if n_rejected == 0 {
+        return String::new();
+    }
+    let reasons: Vec<String> =
+        report.rejected.iter().map(|(reason, count)| format!("{reason} {}", grouped(*count))).collect();
+    let mut text = format!("  set aside {}: {}\n", plural(n_rejected, "line"), reasons.join(", "));
+    for example in &report.rejected_examples {
+        let _ = writeln!(text, "    {}", one_line_of(example, 200));
+    }
+    if let Some(path) = &report.rejects_path {
+        let _ = writeln!(text, "    all in {}", path.display());
+    } else if (report.rejected_examples.len() as u64) < n_rejected {
+        let _ =
+            writeln!(text, "    keep them with INTO … WITH (rejects = 'folder/'), or stop at the first with --strict");
+    }
+    text
+}
+
+fn written(report: &Report) -> String {
+    const SHOWN: usize = 10;
+    let mut text = String::new();
+    for file in report.files.iter().take(SHOWN) {
+        let bytes = bytes_text(file.n_bytes);
+        let _ = writeln!(text, "  wrote {}  {}, {bytes}", file.path.display(), plural(file.n_rows, "document"));
+    }
+    if report.files.len() > SHOWN {
+        let rest = &report.files[SHOWN..];
+        let bytes = bytes_text(rest.iter().map(|file| file.n_bytes).sum());
+        let _ = writeln!(text, "  wrote {} more, {bytes}", plural(rest.len() as u64, "file"));
+    }
+    text
+}
+
+fn total(report: &Report, bytes_read: u64) -> String {
+    // Documents are measured unpacked where the sources know that; a rate of packed bytes flatters nobody.
+    let sources = report.steps.iter().enumerate().filter(|(index, step)| is_source(*index, step));
+    let unpacked: u64 = sources.filter_map(|(_, step)| step.bytes_out).sum();
+    let bytes = if unpacked > 0 { unpacked } else { bytes_read };
+    let mut text = format!("  {} in {}", plural(report.rows_out, "document"), duration(report.elapsed));
+    if bytes > 0 {
+        let rate = bytes as f64 / 1e6 / report.elapsed.as_secs_f64().max(1e-6);
+        let _ = write!(text, ", {} at {rate:.1} MB/s", bytes_text(bytes));
+    }
+    text.push('\n');
+    text
+}
+
+/// Nothing comes into a source; a rule that nothing came into gives nothing either.
+fn is_source(index: usize, step: &Step) -> bool {
+    step.rows_in == 0 && (index == 0 || step.rows_out > 0)
+}
+
+/// A time for people: `0.42 s`, `3 min 7 s`.
+pub fn duration(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    match elapsed.as_secs() {
+        0 if seconds < 0.1 => format!("{:.1} ms", seconds * 1e3),
+        0..60 => format!("{seconds:.2} s"),
+        whole @ 60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        whole => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// `1 row`, `2 rows`.
+pub fn plural(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(count: u64) -> String {
+    indicatif::HumanCount(count).to_string()
+}
+
+fn bytes_text(bytes: u64) -> String {
+    format_bytes(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+fn one_line(label: &str) -> String {
+    one_line_of(label, LABEL_CHARS)
+}
+
+fn one_line_of(text: &str, max_chars: usize) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= max_chars {
+        return words;
+    }
+    words.chars().take(max_chars - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::OutputFile;
+
+    fn step(label: &str, rows_in: u64, rows_out: u64, bytes_out: Option<u64>) -> Step {
+        Step { label: label.into(), rows_in, rows_out, bytes_out }
+    }
+
+    #[test]
+    fn the_funnel_tells_each_rule_what_it_dropped() {
+        let report = Report {
+            steps: vec![
+                step("'docs.jsonl'", 0, 1200, Some(3_000_000)),
+                step("WHERE words(text)\n  > 50", 1200, 900, None),
+                step("EXTEND lang", 900, 900, None),
+            ],
+            rejected: vec![("not JSON".into(), 2)],
+            rejected_examples: vec!["docs.jsonl:7: not JSON".into(), "docs.jsonl:9: not JSON".into()],
+            files: vec![OutputFile { path: "out.jsonl".into(), n_rows: 900, n_bytes: 2_500_000 }],
+            rows_out: 900,
+            elapsed: Duration::from_millis(1500),
+            ..Report::default()
+        };
+        let expected = "  'docs.jsonl'            1,200 documents  3.0 MB
+  WHERE words(text) > 50    900  -300 (25.0 %)
+  EXTEND lang               900
+  set aside 2 lines: not JSON 2
+    docs.jsonl:7: not JSON
+    docs.jsonl:9: not JSON
+  wrote out.jsonl  900 documents, 2.5 MB
+  900 documents in 1.50 s, 3.0 MB at 2.0 MB/s
+";
+        assert_eq!(render(&report, 400), expected);
+    }
+
+    #[test]
+    fn a_rule_that_nothing_reached_is_not_taken_for_a_source() {
+        let report = Report { steps: vec![step("'a'", 0, 0, None), step("WHERE x", 0, 0, None)], ..Report::default() };
+        let text = render(&report, 0);
+        assert_eq!(text.matches("documents\n").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(duration(Duration::from_micros(1500)), "1.5 ms");
+        assert_eq!(duration(Duration::from_millis(1500)), "1.50 s");
+        assert_eq!(duration(Duration::from_secs(187)), "3 min 7 s");
+        assert_eq!(duration(Duration::from_secs(3720)), "1 h 2 min");
+    }
+}

@@ -1,0 +1,94 @@
+//! The process around a command: its threads, its panics, its exit code.
+
+use super::terminal::{is_closed_pipe, say_error};
+use crate::{Error, Result, bug};
+use futures::FutureExt;
+use std::any::Any;
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// Plans are walked recursively, on whichever thread; a query of a thousand verbs must not overflow.
+const STACK_BYTES: usize = 16 << 20;
+
+/// How long an interrupted run may take to remove its half-written files.
+const SHUTDOWN: Duration = Duration::from_secs(10);
+
+/// Runs `command` on a thread with room to recurse; turns what it gives, or its panic, into an exit code.
+pub fn contain(command: impl FnOnce() -> Result<ExitCode> + Send + 'static) -> ExitCode {
+    silence_panics();
+    let thread = std::thread::Builder::new().name("curator".into()).stack_size(STACK_BYTES).spawn(command);
+    let result = match thread {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| Err(panic_error(panic.as_ref()))),
+        Err(error) => Err(bug!("no thread to run on: {error}")),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            say_error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// A panic becomes an error value where it is caught; only who asked for backtraces sees the raw message too.
+fn silence_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_none_or(|value| value == "0") {
+        std::panic::set_hook(Box::new(|panic| tracing::debug!("{panic}")));
+    }
+}
+
+fn panic_error(panic: &(dyn Any + Send)) -> Error {
+    let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(message), _) => message,
+        (_, Some(message)) => message.as_str(),
+        _ => "a panic without a message",
+    };
+    bug!("{message}")
+}
+
+/// Awaits `work`; a panic in it becomes an error.
+pub async fn catch<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+}
+
+/// The threads a session's queries run on.
+pub fn runtime(threads: NonZeroUsize) -> Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.get())
+        .thread_name("curator-worker")
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
+        .map_err(|error| bug!("no threads to run on: {error}"))
+}
+
+/// Awaits `work` on a runtime of its own, and everything it started before returning.
+pub fn block_on<T>(threads: NonZeroUsize, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime(threads)?;
+    let result = runtime.block_on(catch(work));
+    runtime.shutdown_timeout(SHUTDOWN);
+    result
+}
+
+/// `tracing` and `log` events on stderr: warnings of ours, more with `-v`, by module with RUST_LOG.
+pub fn start_tracing(verbose: u8) {
+    let default = match verbose {
+        0 => "curator=warn",
+        1 => "curator=info",
+        2 => "curator=debug,info",
+        _ => "trace",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+    // A library user may have set a subscriber up; theirs stays.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(super::terminal::stderr_has_colour())
+        .try_init();
+}

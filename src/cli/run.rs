@@ -1,0 +1,109 @@
+//! Runs the statements of a text and prints what they give: shared by `query` and the prompt.
+
+use super::output::{Format, Printed, Printer};
+use super::progress::ProgressLine;
+use super::terminal::{is_closed_pipe, print};
+use crate::exec::Report;
+use crate::session::{Compiled, ExplainFormat, Plan, Session, Stage};
+use crate::syntax::ast::Script;
+use crate::{Error, Result};
+
+/// How results are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Display {
+    /// The form of rows.
+    pub format: Format,
+    /// The most rows of a table.
+    pub max_rows: usize,
+    /// Whether a moving line may show how far it is.
+    pub progress: bool,
+}
+
+/// What one statement did.
+pub enum Outcome {
+    /// A `SET`, `LET` or `DEFINE` took effect.
+    Done,
+    /// A text was printed.
+    Text,
+    /// The reader of stdout went away while rows were printed.
+    Closed,
+    /// A query ran to its end.
+    Ran(Finished),
+}
+
+/// A query that ran to its end.
+pub struct Finished {
+    /// What happened.
+    pub report: Report,
+    /// Bytes that the sources read from disk.
+    pub bytes_read: u64,
+    /// What was printed; nothing if the rows went to files.
+    pub printed: Option<Printed>,
+}
+
+/// Compiles and runs the statement at `index`; prints its result on stdout.
+pub async fn run_statement(session: &mut Session, script: &Script, index: usize, display: Display) -> Result<Outcome> {
+    match session.compile(script, index).await? {
+        Compiled::Done => Ok(Outcome::Done),
+        Compiled::Query(plan) => run_plan(session, &plan, display).await,
+        Compiled::Explain { plan, analyze, verbose } => {
+            let text = explain_text(session, &plan, analyze, verbose).await?;
+            closed_or(print(&text), Outcome::Text)
+        }
+    }
+}
+
+/// What `EXPLAIN` shows: the optimized and the physical plan, and with VERBOSE the plan as written.
+pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose: bool) -> Result<String> {
+    if analyze {
+        return Ok(session.explain_analyze(plan).await?.0);
+    }
+    let stages: &[(&str, Stage)] = match verbose {
+        true => &[("logical", Stage::Logical), ("optimized", Stage::Optimized), ("physical", Stage::Physical)],
+        false => &[("optimized", Stage::Optimized), ("physical", Stage::Physical)],
+    };
+    let mut text = String::new();
+    for (name, stage) in stages {
+        let tree = session.explain(plan, *stage, ExplainFormat::Tree).await?;
+        text.push_str(&format!("{name}\n"));
+        for line in tree.lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    Ok(text)
+}
+
+async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Outcome> {
+    let mut run = session.execute(plan).await?;
+    let progress = ProgressLine::start(display.progress, run.progress());
+    let mut printer = Printer::new(display.format, run.schema(), std::io::stdout(), display.max_rows);
+    let prints = !run.writes();
+    while let Some(batch) = run.next().await {
+        let batch = batch?;
+        if prints && let Some(outcome) = closed(progress.aside(|| printer.write(&batch)))? {
+            return Ok(outcome);
+        }
+    }
+    let bytes_read = run.progress()().bytes_read;
+    drop(progress);
+    let mut printed = None;
+    if prints {
+        match printer.finish() {
+            Err(error) if is_closed_pipe(&error) => return Ok(Outcome::Closed),
+            result => printed = Some(result?),
+        }
+    }
+    Ok(Outcome::Ran(Finished { report: run.report(), bytes_read, printed }))
+}
+
+fn closed(result: Result<()>) -> Result<Option<Outcome>> {
+    match result {
+        Ok(()) => Ok(None),
+        Err(error) if is_closed_pipe(&error) => Ok(Some(Outcome::Closed)),
+        Err(error) => Err(error),
+    }
+}
+
+fn closed_or(result: Result<(), Error>, outcome: Outcome) -> Result<Outcome> {
+    Ok(closed(result)?.unwrap_or(outcome))
+}

@@ -1,0 +1,72 @@
+//! What the terminal can do, and the two ways to write to it.
+//!
+//! Invariant: nothing in the command line prints but through here and `output.rs`, so that a closed pipe is an
+//! error value and never a panic.
+
+use crate::diag::{Diagnostic, render_all};
+use crate::{Error, Result};
+use std::io::{IsTerminal, Write};
+
+/// Both ends are a person's: questions can be asked.
+pub fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Whether stderr can show a display that moves: a terminal that is not `dumb`.
+pub fn stderr_can_animate() -> bool {
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+/// A terminal without cursor movement.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// Whether messages on stderr may be coloured.
+pub fn stderr_has_colour() -> bool {
+    stderr_can_animate() && colour_is_welcome()
+}
+
+/// Whether the user did not refuse colour (<https://no-color.org>).
+pub fn colour_is_welcome() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A message to the person, on stderr. If even that cannot be written there is nobody to tell.
+pub fn say(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(stderr, "{text}{end}");
+}
+
+/// An error, with carets and colour where possible.
+pub fn say_error(error: &Error) {
+    match error {
+        Error::Query(diagnostics) => say_diagnostics(diagnostics),
+        Error::Interrupted => say("interrupted"),
+        Error::Bug(_) => say(&error.to_string()),
+        Error::Data(_) | Error::Io { .. } => say(&format!("error: {error}")),
+    }
+}
+
+/// Diagnostics, with carets and colour where possible.
+pub fn say_diagnostics(diagnostics: &[Diagnostic]) {
+    say(&render_all(diagnostics, stderr_has_colour()));
+}
+
+/// Data, on stdout. A newline is added if the text has none at its end.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).map_err(stdout_error)
+}
+
+/// An error of writing to stdout.
+pub fn stdout_error(error: std::io::Error) -> Error {
+    Error::io("<stdout>", error)
+}
+
+/// Whether the reader of our output went away (`| head`), which is not an error.
+pub fn is_closed_pipe(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
+}
