@@ -149,7 +149,13 @@ fn conjuncts(filter: &ConjunctFilterExec, rows_in: u64, steps: &mut Vec<Step>) -
 }
 
 fn push(steps: &mut Vec<Step>, label: String, rows_in: u64, rows_out: u64, plan: &dyn ExecutionPlan) -> u64 {
-    steps.push(Step { label, rows_in, rows_out, bytes_out: output_bytes(plan) });
+    let mut step = Step { label, rows_in, rows_out, bytes_out: output_bytes(plan) };
+    // One limit may be applied in several places, by each partition first.
+    let is_limit = |step: &Step| step.label.starts_with("LIMIT ") || step.label.starts_with("OFFSET ");
+    if let Some(before) = steps.pop_if(|before| is_limit(before) && is_limit(&step)) {
+        step.rows_in = before.rows_in;
+    }
+    steps.push(step);
     rows_out
 }
 

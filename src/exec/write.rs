@@ -297,12 +297,20 @@ mod tests {
     fn a_dropped_query_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let location = folder.path().join("x.jsonl").display().to_string();
-        let plan = WriteExec::new(source(), SinkSpec { location, options: SinkOptions::default() });
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         runtime.block_on(async {
-            let mut stream = plan.execute(0, SessionContext::new().task_ctx()).unwrap();
-            // One poll starts the writing thread; then the query is given up.
-            let _ = futures::poll!(stream.next());
+            let schema = source().schema();
+            let rows = source().execute(0, SessionContext::new().task_ctx()).unwrap();
+            let endless = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows.chain(futures::stream::pending()));
+            let rows_written = Count::new();
+            let spec = SinkSpec { location, options: SinkOptions::default() };
+            let write = Writing { spec, schema, rows_written: rows_written.clone(), elapsed: Time::new() };
+            let mut feeding = Box::pin(feed(Box::pin(endless), write, None));
+            while rows_written.value() < 4 {
+                assert!(futures::poll!(&mut feeding).is_pending());
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(n_entries(folder.path()), 1, "the temporary file");
         });
         drop(runtime);
         assert_eq!(n_entries(folder.path()), 0);

@@ -4,6 +4,7 @@
 
 use crate::cost::{self, FunctionPrices};
 use crate::exec::ConjunctFilterExec;
+use crate::optimizer::unmarked;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
@@ -24,7 +25,8 @@ use std::sync::Arc;
 /// Sound because AND commutes for rows on which no condition fails. Refuses to
 /// - move anything if a condition is volatile (`random() < 0.5`);
 /// - move a condition that can fail before one that it stood after: in `x <> 0 AND 10 / x > 2` the first guards
-///   the second. SQL leaves that order open; users rely on it.
+///   the second. SQL leaves that order open; users rely on it. (`GuardFailingConditions` sees to it that the order
+///   reaches this rule.)
 ///
 /// Belongs after all rules that look for `FilterExec`, and before `EnsureCooperative`.
 pub struct SplitFilters {
@@ -81,7 +83,7 @@ impl PhysicalOptimizerRule for SplitFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let split = plan.transform_up(|node| {
             let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(Transformed::no(node)) };
-            let conjuncts = split_conjunction(filter.predicate()).into_iter().cloned().collect();
+            let conjuncts = split_conjunction(filter.predicate()).into_iter().cloned().map(unmarked).collect();
             let ordered = self.order(conjuncts, &filter.input().schema())?;
             let split = ConjunctFilterExec::try_new(filter, ordered, self.batch_bytes)?;
             Ok(Transformed::yes(Arc::new(split) as Arc<dyn ExecutionPlan>))
@@ -107,23 +109,30 @@ mod tests {
     use datafusion::physical_plan::displayable;
     use datafusion::prelude::{SessionConfig, SessionContext};
 
-    /// The filter of `SELECT * FROM t WHERE …`, as EXPLAIN shows it. `lower` is cheap and safe, by its price.
-    fn filter_of(condition: &str) -> String {
+    /// The filter of `SELECT * FROM …`, as EXPLAIN shows it. `lower` is cheap and safe, by its price.
+    fn filter_from(source: &str, push_down: bool) -> String {
         let prices: FunctionPrices =
             Arc::new(|name| (name == "lower").then_some(FunctionPrice { ns_per_row: 1.0, ns_per_byte: 0.1 }));
-        let state = SessionStateBuilder::new_with_default_features().with_config(SessionConfig::new()).build();
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(SessionConfig::new())
+            .with_analyzer_rule(Arc::new(crate::optimizer::GuardFailingConditions))
+            .build();
         let context = SessionContext::new_with_state(state);
-        // It sorts conditions too, into two classes; here the order as written counts.
-        assert!(context.remove_optimizer_rule("push_down_filter"));
+        // It sorts conditions too, into two classes; without it the order as written counts.
+        assert!(push_down || context.remove_optimizer_rule("push_down_filter"));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             context.sql("CREATE TABLE t (x BIGINT, y DOUBLE, text VARCHAR)").await.unwrap();
-            let query = context.sql(&format!("SELECT * FROM t WHERE {condition}")).await.unwrap();
+            let query = context.sql(&format!("SELECT * FROM {source}")).await.unwrap();
             let plan = query.create_physical_plan().await.unwrap();
             let plan = SplitFilters::new(prices, 1 << 20).optimize(plan, &ConfigOptions::new()).unwrap();
             let shown = displayable(plan.as_ref()).indent(false).to_string();
             shown.lines().find_map(|line| line.trim().strip_prefix("ConjunctFilterExec: ")).unwrap().to_string()
         })
+    }
+
+    fn filter_of(condition: &str) -> String {
+        filter_from(&format!("t WHERE {condition}"), false)
     }
 
     #[test]
@@ -137,6 +146,17 @@ mod tests {
         assert_eq!(filter_of("text LIKE 'a%b%' AND 10 / x > 2"), "text LIKE a%b%, 10 / x > 2");
         assert_eq!(filter_of("text LIKE 'a%b%' AND 10 / x > 2 AND y > 1"), "y > 1, text LIKE a%b%, 10 / x > 2");
         assert_eq!(filter_of("text ~ 'a.b' AND CAST(text AS BIGINT) > 1"), "text ~ a.b, CAST(text AS Int64) > 1");
+    }
+
+    #[test]
+    fn a_guard_holds_though_datafusion_sorts_conditions_too() {
+        let guarded = |source| filter_from(source, true);
+        assert_eq!(guarded("t WHERE text ~ 'a.b' AND CAST(text AS BIGINT) > 1"), "text ~ a.b, CAST(text AS Int64) > 1");
+        assert_eq!(guarded("t WHERE x > 0 AND 10 / x > 2"), "x > 0, 10 / x > 2");
+        assert_eq!(
+            guarded("(SELECT * FROM t WHERE text ~ 'a.b') WHERE CAST(text AS BIGINT) > 1 AND y > 1"),
+            "y > 1, text ~ a.b, CAST(text AS Int64) > 1"
+        );
     }
 
     #[test]
