@@ -1,12 +1,32 @@
 //! The whole of curator as a library: parse, compile, explain, execute.
+//!
+//! ```text
+//! text ──parse──► Script ──compile──► Plan ──execute──► Run (batches, report)
+//!                                       └───explain──► text
+//! ```
+//! The command line and the prompt call nothing else. A [`Session`] holds what statements leave behind for the
+//! next ones: settings, `LET`s, `DEFINE`s, SQL tables.
 
-use crate::diag::{Diagnostic, SourceText};
-use crate::exec::{Progress, Report};
-use crate::syntax::ast::Script;
-use crate::{Config, Result, bug};
+use crate::diag::{Code, Diagnostic, SourceText, Span};
+pub use crate::exec::explain::ExplainFormat;
+use crate::exec::{Progress, Report, RunLog};
+use crate::logical::{self, Context, OpenedFiles, Parameter, Scope};
+use crate::ops::{OpSpec, Registry};
+use crate::sources::RejectLog;
+use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
+use crate::{Config, Error, Result, config::SettingError, exec, physical, syntax};
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use datafusion::logical_expr::LogicalPlan;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::DFSchema;
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::execution::TaskContext;
+use datafusion::execution::context::SessionContext;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, DescribeTable, LogicalPlan};
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
+use futures::StreamExt;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// The language a text is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,30 +51,20 @@ pub enum Stage {
     Physical,
 }
 
-/// How a plan is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    /// An indented tree.
-    Tree,
-    /// JSON.
-    Json,
-    /// Graphviz.
-    Dot,
-}
-
 /// A statement, understood.
+#[derive(Debug)]
 pub enum Compiled {
     /// Nothing to run: a `SET`, `LET` or `DEFINE` took effect.
     Done,
     /// Rows to produce or write.
     Query(Plan),
-    /// A text to show: `EXPLAIN`, `DESCRIBE`.
+    /// A text to show.
     Explain {
         /// What to explain.
         plan: Plan,
         /// Run it too.
         analyze: bool,
-        /// Show each rule.
+        /// Show the plan after each rule.
         verbose: bool,
     },
 }
@@ -69,12 +79,18 @@ pub struct Plan {
 /// The settings, tables and macros of one user.
 pub struct Session {
     config: Config,
+    operators: Registry,
+    scope: Scope,
+    state: SessionState,
+    opened: Arc<OpenedFiles>,
 }
 
 impl Session {
-    /// A new session.
+    /// A new session with the built-in operators and presets.
     pub fn new(config: Config) -> Result<Self> {
-        Ok(Self { config })
+        let operators = Registry::builtin();
+        let state = physical::session_state(&config, &operators)?;
+        Ok(Self { config, operators, scope: Scope::default(), state, opened: Arc::default() })
     }
 
     /// The settings in force.
@@ -82,56 +98,314 @@ impl Session {
         &self.config
     }
 
-    /// Gives `$name` a value, as `-D name=value` does: a number, `true`/`false`, `null`, else text.
-    pub fn set_parameter(&mut self, name: &str, value: &str) {
-        let _ = (name, value);
+    /// The operators, for listing and describing.
+    pub fn operators(&self) -> &Registry {
+        &self.operators
     }
 
-    /// Text to statements.
+    /// Adds an operator of the caller's own. It is used, documented and explained like the built-in ones.
+    pub fn register(&mut self, operator: OpSpec) -> Result<()> {
+        self.operators.register(operator)?;
+        self.state = physical::session_state_from(&self.state, &self.config, &self.operators)?;
+        Ok(())
+    }
+
+    /// Gives `$name` a value, as `-D name=value` does: a number, `true`/`false`, `null`, else text.
+    pub fn set_parameter(&mut self, name: &str, value: &str) {
+        self.scope.parameters.insert(name.to_string(), Parameter::parse(value));
+    }
+
+    /// Text to statements. Files named in earlier texts are looked at anew.
     pub fn parse(&self, source: &SourceText, language: Language) -> Result<Script> {
-        Err(bug!("parse {} {language:?}", source.name()))
+        self.opened.forget();
+        syntax::parse(source, language == Language::Sql).map_err(Error::Query)
     }
 
     /// One statement of a script to a plan. Applies `SET`, `LET`, `DEFINE` to the session.
+    ///
+    /// Reads the beginning of the files that the statement names, to learn their columns.
     pub async fn compile(&mut self, script: &Script, index: usize) -> Result<Compiled> {
-        Err(bug!("compile {} {index}", script.source.name()))
+        let Some(statement) = script.statements.get(index) else {
+            return Err(crate::bug!("statement {index} of {}", script.statements.len()));
+        };
+        self.statement(&script.source, statement).map_err(Error::Query)
     }
 
     /// Every error of a text, without running anything.
     pub async fn check(&mut self, source: &SourceText, language: Language) -> Vec<Diagnostic> {
-        let _ = (source, language);
-        vec![]
+        match syntax::parse(source, language == Language::Sql) {
+            Ok(script) => self.check_script(&script).await,
+            Err(problems) => problems,
+        }
+    }
+
+    /// Every error of a parsed script, without running anything and without changing this session.
+    pub async fn check_script(&self, script: &Script) -> Vec<Diagnostic> {
+        let Ok(state) = physical::separate(&self.state).await else { return vec![] };
+        let mut trial = Session {
+            config: self.config.clone(),
+            operators: self.operators.clone(),
+            scope: self.scope.clone(),
+            state,
+            opened: self.opened.clone(),
+        };
+        let mut problems = Vec::new();
+        let mut unknown = Unknown::default();
+        for statement in &script.statements {
+            let text = script.source.slice(statement.span);
+            if unknown.names.iter().any(|name| mentions(text, name)) {
+                continue;
+            }
+            match trial.statement(&script.source, statement) {
+                Ok(Compiled::Query(plan)) => trial.pretend(&plan).await,
+                Ok(_) => {}
+                Err(found) => {
+                    unknown.names.extend(defined_name(statement));
+                    problems.extend(found.into_iter().filter(|problem| !unknown.is_written_earlier(problem)));
+                }
+            }
+            unknown.written.extend(written_paths(statement));
+        }
+        problems
+    }
+
+    fn statement(&mut self, source: &SourceText, statement: &Statement) -> Result<Compiled, Vec<Diagnostic>> {
+        match &statement.kind {
+            StatementKind::Set { name, value, value_span } => {
+                self.set(source, (&name.text, name.span), (value, *value_span)).map_err(|problem| vec![problem])?;
+                Ok(Compiled::Done)
+            }
+            StatementKind::Define { name, params, body } => {
+                let made = logical::define(source, name, params, body.span)?;
+                self.scope.macros.insert(name.text.to_lowercase(), made);
+                Ok(Compiled::Done)
+            }
+            StatementKind::Let { name, pipeline } => {
+                let plan = logical::bind_let(self.context(), source, pipeline)?;
+                self.scope.lets.insert(name.text.clone(), plan);
+                Ok(Compiled::Done)
+            }
+            StatementKind::Describe(pipeline) => {
+                let plan = self.bind(source, pipeline)?;
+                let described = DescribeTable {
+                    schema: Arc::new(plan.schema().as_arrow().clone()),
+                    output_schema: DFSchema::try_from(LogicalPlan::describe_schema()).map(Arc::new).map_err(|error| {
+                        vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)]
+                    })?,
+                };
+                Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described) }))
+            }
+            StatementKind::Explain { analyze, verbose, statement } => match self.statement(source, statement)? {
+                Compiled::Query(plan) => Ok(Compiled::Explain { plan, analyze: *analyze, verbose: *verbose }),
+                Compiled::Done | Compiled::Explain { .. } => Err(vec![
+                    Diagnostic::error(Code::Unsupported, "only a query can be explained", source, statement.span),
+                ]),
+            },
+            StatementKind::Query(pipeline) => Ok(Compiled::Query(Plan { logical: self.bind(source, pipeline)? })),
+            StatementKind::Sql(slice) => {
+                Ok(Compiled::Query(Plan { logical: logical::bind_sql(self.context(), source, slice.span)? }))
+            }
+        }
+    }
+
+    fn bind(&self, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+        logical::bind_pipeline(self.context(), source, pipeline)
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            config: &self.config,
+            operators: &self.operators,
+            scope: &self.scope,
+            state: &self.state,
+            opened: &self.opened,
+        }
+    }
+
+    fn set(
+        &mut self,
+        source: &SourceText,
+        (name, name_span): (&str, Span),
+        (value, value_span): (&OptionValue, Span),
+    ) -> Result<(), Diagnostic> {
+        let text = match value {
+            OptionValue::Parameter(parameter) => match self.scope.parameters.get(parameter) {
+                Some(value) => value.as_text(),
+                None => {
+                    let message = format!("no value for parameter `${parameter}`");
+                    return Err(Diagnostic::error(Code::UnknownParameter, message, source, value_span)
+                        .help(format!("give it with -D {parameter}=value")));
+                }
+            },
+            other => other.as_text(),
+        };
+        let refused = |message: String| Diagnostic::error(Code::OptionValue, message, source, value_span);
+        if name.starts_with("datafusion.") {
+            let options = self.state.config_mut().options_mut();
+            return options.set(name, &text).map_err(|error| refused(error.strip_backtrace()));
+        }
+        self.config.set(name, &text).map_err(|error| match error {
+            SettingError::Unknown { help } => {
+                Diagnostic::error(Code::UnknownOption, format!("no setting `{name}`"), source, name_span)
+                    .at("not found")
+                    .maybe_help(help)
+                    .maybe_help(Some("`curator settings` lists them".to_string()))
+            }
+            SettingError::Value(message) => refused(message),
+        })?;
+        self.state = physical::session_state_from(&self.state, &self.config, &self.operators)
+            .map_err(|error| refused(error.to_string()))?;
+        Ok(())
+    }
+
+    /// Applies what a statement would leave behind, so that later statements can be checked: a view, or a table
+    /// without its rows.
+    async fn pretend(&mut self, plan: &Plan) {
+        let context = SessionContext::new_with_state(self.state.clone());
+        let ddl = match &plan.logical {
+            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(CreateMemoryTable { name, input, .. })) => {
+                let table = EmptyTable::new(Arc::new(input.schema().as_arrow().clone()));
+                // A table that is there already was reported when the statement was bound, or will be when it runs.
+                let _ = context.register_table(name.clone(), Arc::new(table));
+                return;
+            }
+            LogicalPlan::Ddl(ddl) => LogicalPlan::Ddl(ddl.clone()),
+            _ => return,
+        };
+        let _ = context.execute_logical_plan(ddl).await;
     }
 
     /// A plan as text.
     pub async fn explain(&self, plan: &Plan, stage: Stage, format: ExplainFormat) -> Result<String> {
-        Err(bug!("explain {plan:?} {stage:?} {format:?}"))
+        match stage {
+            Stage::Ast => Err(crate::bug!("the syntax tree is shown by `syntax::tree`, before there is a plan")),
+            Stage::Logical => Ok(exec::explain::logical(&plan.logical, format)),
+            Stage::Optimized => Ok(exec::explain::logical(&self.optimize(plan)?, format)),
+            Stage::Physical => Ok(exec::explain::physical(self.plan(plan).await?.as_ref(), format)),
+        }
+    }
+
+    /// The plan after each rule that changed it.
+    pub fn explain_rules(&self, plan: &Plan) -> Result<String> {
+        let mut text = String::new();
+        let mut last = exec::explain::logical(&plan.logical, ExplainFormat::Tree);
+        let mut note = |plan: &LogicalPlan, rule: &str| {
+            let now = exec::explain::logical(plan, ExplainFormat::Tree);
+            if now != last {
+                text.push_str(&format!("after {rule}:\n{now}\n"));
+                last = now;
+            }
+        };
+        let options = self.state.config_options();
+        let analyzed = self.state.analyzer().execute_and_check(plan.logical.clone(), options, |plan, rule| note(plan, rule.name()))?;
+        self.state.optimizer().optimize(analyzed, &self.state, |plan, rule| note(plan, rule.name()))?;
+        Ok(text)
     }
 
     /// Runs a plan and shows, per operator, rows, bytes and time, and per conjunct the rows it dropped.
     pub async fn explain_analyze(&self, plan: &Plan) -> Result<(String, Report)> {
-        Err(bug!("explain {plan:?}"))
+        let mut run = self.execute(plan).await?;
+        while let Some(batch) = run.next().await {
+            batch?;
+        }
+        Ok((exec::explain::analyzed(run.plan.as_ref()), run.report()))
+    }
+
+    /// The plan after analyzer and optimizer.
+    pub fn optimize(&self, plan: &Plan) -> Result<LogicalPlan> {
+        Ok(self.state.optimize(&plan.logical)?)
+    }
+
+    /// The plan as it will be executed.
+    pub async fn plan(&self, plan: &Plan) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self.state.create_physical_plan(&plan.logical).await?)
     }
 
     /// Starts a plan.
     pub async fn execute(&self, plan: &Plan) -> Result<Run> {
-        Err(bug!("execute {plan:?}"))
+        let started = Instant::now();
+        let write = physical::write_of(&plan.logical);
+        let rejects = Arc::new(RejectLog::new(write.as_ref().and_then(|write| write.rejects.clone()), self.config.strict));
+        let log = Arc::new(RunLog::default());
+        if let LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) = &plan.logical {
+            // Tables and views live in the catalog that all of this session's states share.
+            let frame = SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
+            let stream = frame.execute_stream().await?;
+            let plan: Arc<dyn ExecutionPlan> = Arc::new(datafusion::physical_plan::empty::EmptyExec::new(stream.schema()));
+            return Ok(Run { schema: stream.schema(), stream, plan, rejects, log, writes: true, started, opened: self.opened.clone() });
+        }
+        let physical = self.plan(plan).await?;
+        let config = self.state.config().clone().with_extension(rejects.clone()).with_extension(log.clone());
+        let task = Arc::new(TaskContext::from(&self.state).with_session_config(config));
+        let stream = execute_stream(physical.clone(), task)?;
+        let writes = write.is_some();
+        let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
+        Ok(Run { schema, stream, plan: physical, rejects, log, writes, started, opened: self.opened.clone() })
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
     pub fn tables(&self) -> Vec<(String, SchemaRef)> {
-        vec![]
+        let lets = self.scope.lets.iter().map(|(name, plan)| (name.clone(), Arc::new(plan.schema().as_arrow().clone())));
+        lets.chain(physical::catalog_tables(&self.state)).collect()
     }
 
     /// Names of all functions, macros and operators.
     pub fn function_names(&self) -> Vec<String> {
-        vec![]
+        let macros = self.scope.macros.keys().cloned();
+        let functions = self.state.scalar_functions().keys().chain(self.state.aggregate_functions().keys());
+        let mut names: Vec<String> = macros.chain(functions.cloned()).chain(self.state.window_functions().keys().cloned()).collect();
+        names.sort();
+        names.dedup();
+        names
     }
+}
+
+/// What a script's earlier statements leave unclear when it is only checked.
+#[derive(Default)]
+struct Unknown {
+    /// `LET`s and `DEFINE`s that are wrong themselves: statements that use them are passed over.
+    names: Vec<String>,
+    /// What earlier statements would have written.
+    written: Vec<String>,
+}
+
+impl Unknown {
+    fn is_written_earlier(&self, problem: &Diagnostic) -> bool {
+        let Some(place) = problem.labels.first().filter(|_| problem.code == Code::UnknownFile) else { return false };
+        let text = place.source.slice(place.span);
+        self.written.iter().any(|path| text.contains(path.trim_end_matches('/')))
+    }
+}
+
+fn defined_name(statement: &Statement) -> Option<String> {
+    match &statement.kind {
+        StatementKind::Let { name, .. } | StatementKind::Define { name, .. } => Some(name.text.clone()),
+        _ => None,
+    }
+}
+
+fn written_paths(statement: &Statement) -> Option<String> {
+    let StatementKind::Query(pipeline) = &statement.kind else { return None };
+    pipeline.verbs.iter().find_map(|verb| match &verb.kind {
+        syntax::ast::VerbKind::Into { path, .. } => Some(path.text.clone()),
+        _ => None,
+    })
+}
+
+fn mentions(text: &str, name: &str) -> bool {
+    syntax::tokens(text).iter().any(|token| text.get(token.span.start..token.span.end) == Some(name))
 }
 
 /// A query under way. Dropping it cancels it; unfinished outputs are removed.
 pub struct Run {
     schema: SchemaRef,
+    stream: SendableRecordBatchStream,
+    plan: Arc<dyn ExecutionPlan>,
+    rejects: Arc<RejectLog>,
+    log: Arc<RunLog>,
+    writes: bool,
+    started: Instant,
+    opened: Arc<OpenedFiles>,
 }
 
 impl Run {
@@ -142,21 +416,40 @@ impl Run {
 
     /// Whether the rows go to files (`INTO`), so that there is nothing to print but the report.
     pub fn writes(&self) -> bool {
-        false
+        self.writes
     }
 
-    /// The next batch of rows.
+    /// The next batch of rows. After the last, rejects are put in their place.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
-        None
+        loop {
+            return match self.stream.next().await {
+                // What a written query yields is a count, which the report has.
+                Some(Ok(_)) if self.writes => continue,
+                Some(batch) => Some(batch.map_err(Error::from)),
+                None => {
+                    if self.writes {
+                        self.opened.forget();
+                    }
+                    self.rejects.finish().err().map(Err)
+                }
+            };
+        }
     }
 
     /// A handle that tells how far the run is while `next` is awaited elsewhere.
     pub fn progress(&self) -> impl Fn() -> Progress + Send + Sync + 'static {
-        Progress::default
+        let plan = self.plan.clone();
+        move || exec::progress(plan.as_ref())
     }
 
     /// What happened, once `next` gave `None`.
     pub fn report(&self) -> Report {
-        Report::default()
+        let mut report = exec::report(self.plan.as_ref(), &self.log);
+        let rejected = self.rejects.summary();
+        report.rejected = rejected.by_kind.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
+        report.rejected_examples = rejected.first;
+        report.rejects_path = rejected.written_to;
+        report.elapsed = self.started.elapsed();
+        report
     }
 }

@@ -1,1 +1,170 @@
 //! The tree to DataFusion's logical plan (`bind`).
+//!
+//! Both languages meet here. A CQL verb becomes a small SQL query over "the pipeline so far" and is planned by
+//! DataFusion's own SQL planner, so that CQL has every expression SQL has and there is no second binder:
+//!
+//! ```text
+//! FROM docs |> WHERE words(text) > 9        Filter: words(docs.text) > 9
+//!           |> EXTEND upper(id) AS i   ⇒      …
+//!                                           Projection: docs.*, upper(docs.id) AS i      (SELECT *, upper(id) AS i FROM ⟨so far⟩)
+//! ```
+//!
+//! Invariant: what leaves here has been type-checked; a mistake of the user's is a [`Diagnostic`] with a place.
+//! Not here: optimizing (`optimizer/`), and running anything.
+
+mod blame;
+mod catalog;
+mod dialect;
+mod functions;
+mod macros;
+pub mod nodes;
+mod positions;
+mod rewrite;
+mod sql;
+mod sqltext;
+mod verbs;
+
+pub use catalog::{Lets, OpenedFiles};
+pub use functions::scalar_udf;
+pub use macros::define;
+pub use rewrite::{Parameter, Parameters};
+
+use crate::Config;
+use crate::diag::{Diagnostic, SourceText, Span};
+use crate::ops::Registry;
+use crate::sources::ExtraColumns;
+use crate::syntax::ast::Pipeline;
+use blame::Blame;
+use macros::Macros;
+use catalog::{Catalog, Relations};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::planner::{ParserOptions, SqlToRel};
+use datafusion::sql::sqlparser::ast::VisitMut;
+use positions::{OriginId, Positions};
+use rewrite::{Names, rewrite};
+use sqltext::SqlReader;
+use std::sync::Arc;
+
+/// What a session's earlier statements defined.
+#[derive(Debug, Default, Clone)]
+pub struct Scope {
+    /// `LET`s.
+    pub lets: Lets,
+    /// `DEFINE`s.
+    pub macros: Macros,
+    /// `-D` values.
+    pub parameters: Parameters,
+}
+
+/// Everything binding looks at.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Limits and habits.
+    pub config: &'a Config,
+    /// The operators.
+    pub operators: &'a Registry,
+    /// What was defined before.
+    pub scope: &'a Scope,
+    /// DataFusion's functions, tables and options.
+    pub state: &'a SessionState,
+    /// Files looked into before.
+    pub opened: &'a Arc<OpenedFiles>,
+}
+
+/// Binds a pipeline.
+pub fn bind_pipeline(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    let binder = Binder::new(context, source, pipeline.span);
+    let plan = binder.pipeline(pipeline, verbs::Place::Top)?;
+    binder.check_plan(plan, pipeline.span)
+}
+
+/// Binds the pipeline of a `LET`, which may not write.
+pub fn bind_let(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    let binder = Binder::new(context, source, pipeline.span);
+    let plan = binder.pipeline(pipeline, verbs::Place::Nested)?;
+    binder.check_plan(plan, pipeline.span)
+}
+
+/// Binds an SQL statement.
+pub fn bind_sql(context: Context<'_>, source: &SourceText, statement: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    let binder = Binder::new(context, source, statement);
+    let plan = binder.sql_statement(statement)?;
+    binder.check_plan(plan, statement)
+}
+
+/// Binds one statement.
+struct Binder<'a> {
+    context: Context<'a>,
+    source: &'a SourceText,
+    positions: Arc<Positions>,
+    origin: OriginId,
+    relations: Arc<Relations>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(context: Context<'a>, source: &'a SourceText, statement: Span) -> Self {
+        let positions = Arc::new(Positions::default());
+        let origin = positions.add_text(source);
+        let extra = extra_columns(source.slice(statement));
+        let relations = Relations::new(positions.clone(), context.config, &context.scope.lets, context.opened.clone(), extra);
+        Self { context, source, positions, origin, relations: Arc::new(relations) }
+    }
+
+    fn reader(&self) -> SqlReader<'_> {
+        SqlReader::new(&self.positions, self.origin, self.source)
+    }
+
+    fn blame(&self) -> Blame<'_> {
+        Blame { positions: &self.positions, source: self.source }
+    }
+
+    fn catalog(&self) -> Catalog<'_> {
+        Catalog::new(self.context.state, self.relations.clone())
+    }
+
+    fn rewrite<T: VisitMut>(&self, tree: &mut T) -> Result<(), Vec<Diagnostic>> {
+        let names = Names {
+            positions: &self.positions,
+            macros: &self.context.scope.macros,
+            operators: self.context.operators,
+            parameters: &self.context.scope.parameters,
+            state: self.context.state,
+        };
+        let problems = rewrite(tree, &names);
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// DataFusion's analyzer as a last check: what it refuses, it refuses now and not when the query runs.
+    fn check_plan(&self, plan: LogicalPlan, span: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
+        if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::DescribeTable(_)) {
+            return Ok(plan);
+        }
+        let state = self.context.state;
+        match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
+            Ok(_) => Ok(plan),
+            Err(error) => Err(self.blame().explain(error, span)),
+        }
+    }
+}
+
+fn planner<'a>(catalog: &'a Catalog<'a>) -> SqlToRel<'a, Catalog<'a>> {
+    let options = ParserOptions::new()
+        // JSON's field names are case-sensitive; so are ours.
+        .with_enable_ident_normalization(false)
+        .with_map_string_types_to_utf8view(false)
+        .with_collect_spans(true);
+    SqlToRel::new_with_options(catalog, options)
+}
+
+/// `_file` and `_row` exist in the statements that name them.
+fn extra_columns(statement: &str) -> ExtraColumns {
+    let tokens = crate::syntax::tokens(statement);
+    let names = |name: &str| {
+        tokens.iter().any(|token| {
+            let text = statement.get(token.span.start..token.span.end).unwrap_or_default();
+            text.trim_matches(['"', '`']) == name
+        })
+    };
+    ExtraColumns { file: names("_file"), row: names("_row"), position: false }
+}

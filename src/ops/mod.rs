@@ -1,1 +1,35 @@
 //! The operators: one file each, and the registry that holds them.
+//!
+//! An operator is a row function such as `words(text)`: from its [`OpSpec`] come the SQL function, the checks of a
+//! call's arguments, `curator ops`, the reference page, and what the optimizer may do with it.
+//!
+//! ```text
+//!  quality/words.rs ──SPEC──► registry ──► SQL function (logical/functions.rs) ──► evaluate
+//!                                     └──► reference: list, describe, markdown
+//! ```
+//!
+//! Adding one: write its file in a family's folder, name it in the family's `mod.rs`, write the reference page anew
+//! (`curator ops --markdown`). Its examples run as tests.
+//!
+//! Invariant: operators compute on Arrow arrays and know neither plans nor DataFusion.
+//! Not here: verbs that look at more than one row (dedup, sample), and presets, which are CQL.
+
+mod call;
+mod dedup;
+mod evaluate;
+mod param;
+pub mod prelude;
+mod quality;
+pub mod reference;
+mod registry;
+pub(crate) mod scan;
+mod spec;
+mod text;
+mod value;
+
+pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
+pub use evaluate::{Record, evaluate};
+pub use param::{Param, ParamType};
+pub use registry::Registry;
+pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};
+pub use value::{Args, Literal, Value};

@@ -1,1 +1,15 @@
-//! The logical plan's extension nodes to executors, and our rules over the physical plan.
+//! From the optimized plan to executors.
+//!
+//! `state.rs` sets DataFusion up with our functions, rules and limits; `lower.rs` turns our plan nodes into
+//! executors; every other file is a rule over the physical plan, named as EXPLAIN names it.
+//!
+//! Room is kept here for the passes that put operators on devices: place, fuse, transfer, size — one file each,
+//! run where `SplitFilters` runs.
+
+mod lower;
+mod split_filters;
+mod state;
+
+pub use lower::{WriteTarget, write_of};
+pub use split_filters::SplitFilters;
+pub use state::{catalog_tables, separate, session_state, session_state_from};

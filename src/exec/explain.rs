@@ -1,0 +1,161 @@
+//! Plans as text: an indented tree, JSON, or Graphviz; and the tree of an executed plan with its counters.
+//!
+//! Invariant: without counters the text depends on the plan alone, so it can be kept in golden files.
+
+use super::ConjunctFilterExec;
+use super::funnel::{counter, output_bytes, output_rows};
+use crate::config::format_bytes;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+use serde::Serialize;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How a plan is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// An indented tree.
+    Tree,
+    /// JSON.
+    Json,
+    /// Graphviz.
+    Dot,
+}
+
+/// One operator of a plan, of either kind.
+#[derive(Debug, Serialize)]
+struct Node {
+    name: String,
+    details: String,
+    #[serde(skip)]
+    notes: Vec<String>,
+    children: Vec<Node>,
+}
+
+/// A logical plan as text.
+pub fn logical(plan: &LogicalPlan, format: ExplainFormat) -> String {
+    render(&logical_node(plan), format)
+}
+
+/// A physical plan as text.
+pub fn physical(plan: &dyn ExecutionPlan, format: ExplainFormat) -> String {
+    render(&physical_node(plan, &|_| vec![]), format)
+}
+
+/// An executed plan: for each operator its rows, bytes and time, for each condition of a filter the rows it dropped.
+pub fn analyzed(plan: &dyn ExecutionPlan) -> String {
+    render(&physical_node(plan, &counters), ExplainFormat::Tree)
+}
+
+fn node(shown: &str, notes: Vec<String>, children: Vec<Node>) -> Node {
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (name, details) = shown.split_once(": ").unwrap_or((shown.trim_end_matches(':'), ""));
+    Node { name: name.to_string(), details: details.to_string(), notes, children }
+}
+
+fn logical_node(plan: &LogicalPlan) -> Node {
+    let mut children: Vec<Node> = vec![];
+    // Queries inside expressions come first, as they are needed first.
+    let collected = plan.apply_subqueries(|subquery| {
+        children.push(logical_node(subquery));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(collected.is_ok(), "collecting never fails");
+    children.extend(plan.inputs().into_iter().map(logical_node));
+    node(&plan.display().to_string(), vec![], children)
+}
+
+fn physical_node(plan: &dyn ExecutionPlan, notes: &dyn Fn(&dyn ExecutionPlan) -> Vec<String>) -> Node {
+    let children = plan.children().into_iter().map(|child| physical_node(child.as_ref(), notes)).collect();
+    node(&displayable(plan).one_line().to_string(), notes(plan), children)
+}
+
+/// The lines below an executed operator.
+fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
+    let Some(metrics) = plan.metrics() else { return vec![] };
+    let mut line = format!("rows {}", output_rows(plan));
+    let bytes = |n_bytes: u64| format_bytes(usize::try_from(n_bytes).unwrap_or(usize::MAX));
+    if let Some(n_bytes) = output_bytes(plan) {
+        let _ = write!(line, "  bytes {}", bytes(n_bytes));
+    }
+    for (name, shown) in
+        [("bytes_scanned", "read"), ("rejected_rows", "rejected"), (super::write::ROWS_WRITTEN, "written")]
+    {
+        match counter(plan, name) {
+            0 => {}
+            n_bytes if name == "bytes_scanned" => drop(write!(line, "  {shown} {}", bytes(n_bytes))),
+            n_rows => drop(write!(line, "  {shown} {n_rows}")),
+        }
+    }
+    if let Some(n_bytes) = metrics.spilled_bytes().filter(|n_bytes| *n_bytes > 0) {
+        let _ = write!(line, "  spilled {}", format_bytes(n_bytes));
+    }
+    if let Some(nanos) = metrics.elapsed_compute() {
+        let _ = write!(line, "  time {}", duration(Duration::from_nanos(nanos as u64)));
+    }
+    let mut lines = vec![line];
+    if let Some(filter) = plan.downcast_ref::<ConjunctFilterExec>() {
+        let counts = filter.counts();
+        let width = counts.iter().map(|count| count.label.chars().count()).max().unwrap_or(0);
+        lines.extend(counts.iter().map(|count| {
+            let (label, elapsed) = (&count.label, duration(count.elapsed));
+            format!("{label:width$}   in {}  dropped {}  {elapsed}", count.rows_in, count.rows_dropped)
+        }));
+    }
+    lines
+}
+
+fn duration(elapsed: Duration) -> String {
+    let micros = elapsed.as_secs_f64() * 1e6;
+    match micros {
+        ..1e3 => format!("{micros:.0}µs"),
+        ..1e6 => format!("{:.1}ms", micros / 1e3),
+        _ => format!("{:.2}s", micros / 1e6),
+    }
+}
+
+fn render(root: &Node, format: ExplainFormat) -> String {
+    let mut text = String::new();
+    match format {
+        ExplainFormat::Tree => tree(root, 0, &mut text),
+        // A plan is made of strings and lists; writing it cannot fail.
+        ExplainFormat::Json => text = serde_json::to_string_pretty(root).unwrap_or_default(),
+        ExplainFormat::Dot => {
+            text.push_str("digraph plan {\n  rankdir=BT;\n  node [shape=box];\n");
+            dot(root, &mut 0, &mut text);
+            text.push('}');
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+fn heading(node: &Node) -> String {
+    if node.details.is_empty() { node.name.clone() } else { format!("{}: {}", node.name, node.details) }
+}
+
+fn tree(node: &Node, depth: usize, text: &mut String) {
+    let _ = writeln!(text, "{:1$}{2}", "", 2 * depth, heading(node));
+    for note in &node.notes {
+        let _ = writeln!(text, "{:1$}│ {note}", "", 2 * depth + 2);
+    }
+    for child in &node.children {
+        tree(child, depth + 1, text);
+    }
+}
+
+/// Writes a node and what is below it; gives its number. Arrows point the way the rows go.
+fn dot(node: &Node, n_nodes: &mut usize, text: &mut String) -> usize {
+    let number = *n_nodes;
+    *n_nodes += 1;
+    let label = heading(node).replace('\\', "\\\\").replace('"', "\\\"");
+    let _ = writeln!(text, "  n{number} [label=\"{label}\"];");
+    for child in &node.children {
+        let child = dot(child, n_nodes, text);
+        let _ = writeln!(text, "  n{child} -> n{number};");
+    }
+    number
+}

@@ -1,0 +1,241 @@
+//! The funnel: an executed plan's counters as a list of steps from the sources to the output, and the same counters
+//! while the run goes on.
+//!
+//! Invariant: in a chain, the rows that come into a step are the rows that left the one before. A source starts a
+//! chain, with no rows in; the side inputs of a join come before the chain that the join belongs to.
+//! Operators that only move rows (merging, repartitioning, sorting, projecting) are not steps.
+
+use super::report::{Progress, Report, Step};
+use super::write::{ROWS_WRITTEN, RunLog, WriteExec};
+use super::{ConjunctFilterExec, SampleExec};
+use crate::sources::FileScanExec;
+use datafusion::common::JoinType;
+use datafusion::physical_expr_common::physical_expr::fmt_sql;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::displayable;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec, SymmetricHashJoinExec};
+use datafusion::physical_plan::limit::GlobalLimitExec;
+use datafusion::physical_plan::metrics::MetricValue;
+use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
+use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
+
+/// Operators that keep every row, unless they carry a limit.
+const PLUMBING: &[&str] = &[
+    "AsyncFuncExec",
+    "BoundedWindowAggExec",
+    "BufferExec",
+    "CoalesceBatchesExec",
+    "CoalescePartitionsExec",
+    "CooperativeExec",
+    "LocalLimitExec",
+    "OutputRequirementExec",
+    "PartialSortExec",
+    "ProjectionExec",
+    "RepartitionExec",
+    "SortExec",
+    "SortPreservingMergeExec",
+    "WindowAggExec",
+];
+
+/// What a run did, from its plan and its log. Rejects and the time are the caller's to add.
+pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
+    let mut steps = vec![];
+    let rows_out = walk(plan, &mut steps);
+    Report { steps, files: log.files(), rows_out, ..Report::default() }
+}
+
+/// How far a running plan is.
+pub fn progress(plan: &dyn ExecutionPlan) -> Progress {
+    let mut progress = Progress { rows_kept: rows_so_far(plan), ..Progress::default() };
+    let mut all_known = true;
+    add_sources(plan, &mut progress, &mut all_known);
+    if !all_known {
+        progress.bytes_total = None;
+    }
+    progress
+}
+
+fn add_sources(plan: &dyn ExecutionPlan, progress: &mut Progress, all_known: &mut bool) {
+    if let Some(scan) = plan.downcast_ref::<FileScanExec>() {
+        progress.bytes_read += counter(plan, "bytes_scanned");
+        progress.rows_read += output_rows(plan);
+        match scan.table().total_bytes() {
+            0 => *all_known = false,
+            n_bytes => *progress.bytes_total.get_or_insert(0) += n_bytes,
+        }
+    }
+    for child in plan.children() {
+        add_sources(child.as_ref(), progress, all_known);
+    }
+}
+
+/// Rows that came out of the plan until now.
+fn rows_so_far(plan: &dyn ExecutionPlan) -> u64 {
+    if plan.is::<WriteExec>() {
+        return counter(plan, ROWS_WRITTEN);
+    }
+    match (plan.metrics().and_then(|metrics| metrics.output_rows()), plan.children().first()) {
+        (Some(n_rows), _) => n_rows as u64,
+        (None, Some(child)) => rows_so_far(child.as_ref()),
+        (None, None) => 0,
+    }
+}
+
+/// Adds the steps of a plan; gives the rows that came out of it.
+fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
+    let children = plan.children();
+    let Some(main) = main_child(plan) else { return source(plan, steps) };
+    if plan.is::<UnionExec>() || plan.is::<InterleaveExec>() {
+        let rows_in = children.iter().map(|child| walk(child.as_ref(), steps)).sum();
+        return push(steps, "UNION ALL".into(), rows_in, rows_in, plan);
+    }
+    for (index, child) in children.iter().enumerate() {
+        if index != main {
+            walk(child.as_ref(), steps);
+        }
+    }
+    let rows_in = walk(children[main].as_ref(), steps);
+    if let Some(filter) = plan.downcast_ref::<ConjunctFilterExec>() {
+        return conjuncts(filter, rows_in, steps);
+    }
+    if plan.is::<WriteExec>() {
+        return rows_in;
+    }
+    let is_plumbing = PLUMBING.iter().any(|name| plan.name().starts_with(name));
+    let limit = plan.fetch().filter(|_| is_plumbing && !plan.name().starts_with("LocalLimit"));
+    let label = match (limit, label(plan)) {
+        (Some(limit), _) => format!("LIMIT {limit}"),
+        (None, Some(label)) => label,
+        (None, None) if is_plumbing || is_partial(plan) => return rows_in,
+        (None, None) => plan.name().trim_end_matches("Exec").to_uppercase(),
+    };
+    push(steps, label, rows_in, output_rows(plan), plan)
+}
+
+fn source(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
+    let label = match plan.downcast_ref::<FileScanExec>() {
+        Some(scan) => format!("'{}'", scan.table().location()),
+        None => plan.name().trim_end_matches("Exec").to_string(),
+    };
+    // Tables in memory do not count what they give, but know how many rows they have.
+    let rows_out = match plan.metrics().and_then(|metrics| metrics.output_rows()) {
+        Some(n_rows) => n_rows as u64,
+        None => known_rows(plan).unwrap_or(0),
+    };
+    push(steps, label, 0, rows_out, plan)
+}
+
+fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new()).ok()?;
+    statistics.num_rows.get_value().map(|n_rows| *n_rows as u64)
+}
+
+fn conjuncts(filter: &ConjunctFilterExec, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
+    let mut rows = rows_in;
+    for count in filter.counts() {
+        let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
+        // Only the last condition's rows are gathered into batches, so only their bytes are known.
+        steps.push(Step { label: format!("WHERE {}", count.label), rows_in: rows, rows_out, bytes_out: None });
+        rows = rows_out;
+    }
+    if let Some(step) = steps.last_mut() {
+        step.bytes_out = output_bytes(filter);
+    }
+    match filter.fetch() {
+        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, output_rows(filter), filter),
+        None => rows,
+    }
+}
+
+fn push(steps: &mut Vec<Step>, label: String, rows_in: u64, rows_out: u64, plan: &dyn ExecutionPlan) -> u64 {
+    steps.push(Step { label, rows_in, rows_out, bytes_out: output_bytes(plan) });
+    rows_out
+}
+
+/// The child that the documents come from; `None` for a source.
+fn main_child(plan: &dyn ExecutionPlan) -> Option<usize> {
+    let n_children = plan.children().len();
+    if n_children < 2 {
+        return n_children.checked_sub(1);
+    }
+    let probe = 1;
+    match join_type(plan) {
+        // A hash join reads its left side first, into memory; the documents are on the other.
+        Some(JoinType::Inner | JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark) => {
+            Some(probe)
+        }
+        _ => Some(0),
+    }
+}
+
+fn join_type(plan: &dyn ExecutionPlan) -> Option<JoinType> {
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        return Some(*join.join_type());
+    }
+    if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+        return Some(*join.join_type());
+    }
+    if let Some(join) = plan.downcast_ref::<SymmetricHashJoinExec>() {
+        return Some(*join.join_type());
+    }
+    plan.downcast_ref::<SortMergeJoinExec>().map(|join| join.join_type())
+}
+
+/// What a user would call the step. `None` for operators that are not steps or have no name in the language.
+fn label(plan: &dyn ExecutionPlan) -> Option<String> {
+    if let Some(join_type) = join_type(plan) {
+        let verb = match join_type {
+            JoinType::Inner => "JOIN",
+            JoinType::Left | JoinType::Right => "LEFT JOIN",
+            JoinType::Full => "FULL JOIN",
+            JoinType::LeftSemi | JoinType::RightSemi => "SEMI JOIN",
+            JoinType::LeftAnti | JoinType::RightAnti => "ANTI JOIN",
+            JoinType::LeftMark | JoinType::RightMark => "MARK JOIN",
+        };
+        return Some(verb.to_string());
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return Some(format!("WHERE {}", fmt_sql(filter.predicate().as_ref())));
+    }
+    if plan.is::<SampleExec>() {
+        let shown = displayable(plan).one_line().to_string();
+        return Some(shown.trim().replacen("SampleExec:", "SAMPLE", 1));
+    }
+    if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
+        return Some(match (limit.fetch(), limit.skip()) {
+            (Some(fetch), 0) => format!("LIMIT {fetch}"),
+            (Some(fetch), skip) => format!("LIMIT {fetch} OFFSET {skip}"),
+            (None, skip) => format!("OFFSET {skip}"),
+        });
+    }
+    let aggregate = plan.downcast_ref::<AggregateExec>().filter(|_| !is_partial(plan))?;
+    let groups: Vec<&str> = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
+    // `DISTINCT` is planned as grouping by all columns, with at most the hidden position beside.
+    let is_distinct = aggregate.aggr_expr().iter().all(|function| function.name().starts_with('_'));
+    Some(match groups.as_slice() {
+        [] => "AGGREGATE".to_string(),
+        groups if is_distinct => format!("DISTINCT {}", groups.join(", ")),
+        groups => format!("GROUP BY {}", groups.join(", ")),
+    })
+}
+
+/// The first half of an aggregation in two halves: its rows are not groups yet.
+fn is_partial(plan: &dyn ExecutionPlan) -> bool {
+    let mode = plan.downcast_ref::<AggregateExec>().map(|aggregate| aggregate.mode());
+    matches!(mode, Some(AggregateMode::Partial | AggregateMode::PartialReduce))
+}
+
+pub(super) fn output_rows(plan: &dyn ExecutionPlan) -> u64 {
+    plan.metrics().and_then(|metrics| metrics.output_rows()).unwrap_or(0) as u64
+}
+
+/// Bytes of the rows that came out, for operators that count them.
+pub(super) fn output_bytes(plan: &dyn ExecutionPlan) -> Option<u64> {
+    let bytes = plan.metrics()?.sum(|metric| matches!(metric.value(), MetricValue::OutputBytes(_)))?;
+    Some(bytes.as_usize() as u64).filter(|n_bytes| *n_bytes > 0)
+}
+
+pub(super) fn counter(plan: &dyn ExecutionPlan, name: &str) -> u64 {
+    plan.metrics().and_then(|metrics| metrics.sum_by_name(name)).map_or(0, |count| count.as_usize() as u64)
+}

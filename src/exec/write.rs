@@ -1,0 +1,310 @@
+//! `WriteExec`: the rows of its one input partition go to a sink, in their order.
+//!
+//! Writing blocks, so it has a thread of its own, fed through a short queue; the runtime's threads never wait for a
+//! disk. What comes out is one row with the number of rows written; the files go to the run's [`RunLog`].
+//!
+//! Invariant: the sink is finished only after the last row arrived. An error or a dropped stream drops the sink, which
+//! removes its temporary files; an error is reported after that.
+
+use super::report::OutputFile;
+use crate::sinks::{Sink, SinkSpec, WrittenFile};
+use crate::{Error, Result};
+use arrow::array::{RecordBatch, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties,
+    InputDistributionRequirements, Partitioning, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+};
+use futures::StreamExt;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
+
+/// The name of the metric that counts the rows written so far.
+pub(super) const ROWS_WRITTEN: &str = "rows_written";
+
+/// Batches that wait for the sink; enough to keep it busy.
+const QUEUE_BATCHES: usize = 2;
+
+/// What a run's executors have to tell beside rows. Put it into the session's config as an extension.
+#[derive(Debug, Default)]
+pub struct RunLog {
+    files: Mutex<Vec<OutputFile>>,
+}
+
+impl RunLog {
+    /// The files written so far, complete and under their names.
+    pub fn files(&self) -> Vec<OutputFile> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, written: Vec<WrittenFile>) {
+        let files =
+            written.into_iter().map(|file| OutputFile { path: file.path, n_rows: file.n_rows, n_bytes: file.n_bytes });
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).extend(files);
+    }
+}
+
+/// Writes its input's rows. See the module's text.
+#[derive(Debug)]
+pub struct WriteExec {
+    input: Arc<dyn ExecutionPlan>,
+    spec: SinkSpec,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl WriteExec {
+    /// Writes `input` as `spec` says.
+    pub fn new(input: Arc<dyn ExecutionPlan>, spec: SinkSpec) -> Self {
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self { input, spec, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+    }
+}
+
+impl DisplayAs for WriteExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "WriteExec: '{}'", self.spec.location)
+    }
+}
+
+impl ExecutionPlan for WriteExec {
+    fn name(&self) -> &str {
+        "WriteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+    ) -> PlanResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    // The files have the order of the input; else DataFusion would remove a sort below as useless.
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
+            return Err(crate::bug!("a write takes one input").into());
+        };
+        Ok(Arc::new(Self::new(input, self.spec.clone())))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> PlanResult<SendableRecordBatchStream> {
+        if partition != 0 || self.input.output_partitioning().partition_count() != 1 {
+            return Err(crate::bug!("a write needs its input in one partition").into());
+        }
+        let write = Writing {
+            spec: self.spec.clone(),
+            schema: self.input.schema(),
+            rows_written: MetricBuilder::new(&self.metrics).counter(ROWS_WRITTEN, partition),
+            elapsed: MetricBuilder::new(&self.metrics).elapsed_compute(partition),
+        };
+        let log = context.session_config().get_extension::<RunLog>();
+        let input = self.input.execute(0, context)?;
+        let schema = self.schema();
+        let count_schema = Arc::clone(&schema);
+        let written = async move {
+            let n_rows = feed(input, write, log).await?;
+            Ok(RecordBatch::try_new(count_schema, vec![Arc::new(UInt64Array::from(vec![n_rows]))])?)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::once(written))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// What goes through the queue. A queue that closes without `End` means: give up.
+enum Message {
+    Rows(RecordBatch),
+    End,
+}
+
+/// Sends all rows to the writing thread; gives the number of rows in complete files.
+async fn feed(mut input: SendableRecordBatchStream, write: Writing, log: Option<Arc<RunLog>>) -> PlanResult<u64> {
+    let (sender, receiver) = mpsc::channel(QUEUE_BATCHES);
+    let writing = SpawnedTask::spawn_blocking(move || write.run(receiver));
+    let mut failure = None;
+    while let Some(batch) = input.next().await {
+        match batch {
+            // The writing thread stopped early: it failed, or nobody reads its output any more.
+            Ok(batch) => {
+                if sender.send(Message::Rows(batch)).await.is_err() {
+                    break;
+                }
+            }
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    drop(input);
+    if failure.is_none() {
+        // As above; what it has to say comes from the join.
+        let _ = sender.send(Message::End).await;
+    }
+    drop(sender);
+    // Waits also after a failure, so that no temporary file is left when the user sees the error.
+    let written = writing.join().await.map_err(|error| crate::bug!("the writing thread died: {error}"))?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let files = written?;
+    let n_rows = files.iter().map(|file| file.n_rows).sum();
+    if let Some(log) = log {
+        log.add(files);
+    }
+    Ok(n_rows)
+}
+
+/// The part that blocks.
+struct Writing {
+    spec: SinkSpec,
+    schema: SchemaRef,
+    rows_written: Count,
+    elapsed: Time,
+}
+
+impl Writing {
+    fn run(self, mut queue: mpsc::Receiver<Message>) -> Result<Vec<WrittenFile>> {
+        let mut sink = Sink::create(&self.spec, Arc::clone(&self.schema))?;
+        loop {
+            match queue.blocking_recv() {
+                Some(Message::Rows(batch)) => {
+                    let _timer = self.elapsed.timer();
+                    sink.write(&batch)?;
+                    if sink.is_closed() {
+                        return sink.finish();
+                    }
+                    self.rows_written.add(batch.num_rows());
+                }
+                Some(Message::End) => {
+                    let _timer = self.elapsed.timer();
+                    return sink.finish();
+                }
+                None => return Err(Error::Interrupted),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::sinks::SinkOptions;
+    use arrow::array::{AsArray, Int64Array};
+    use arrow::datatypes::UInt64Type;
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::physical_plan::collect;
+    use datafusion::physical_plan::filter::FilterExec;
+    use datafusion::prelude::{SessionConfig, SessionContext};
+    use std::path::Path;
+
+    fn source() -> Arc<dyn ExecutionPlan> {
+        let schema = Arc::new(Schema::new(vec![Field::new("i", DataType::Int64, false)]));
+        let batch = |values: Vec<i64>| {
+            RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int64Array::from(values))]).unwrap()
+        };
+        let batches = vec![batch(vec![1, 2]), batch(vec![3]), batch(vec![0])];
+        MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&schema), None).unwrap()
+    }
+
+    /// Fails at the last row.
+    fn failing_source() -> Arc<dyn ExecutionPlan> {
+        use datafusion::logical_expr::Operator;
+        use datafusion::physical_expr::expressions::{binary, col, lit};
+        let schema = source().schema();
+        let quotient = binary(lit(6_i64), Operator::Divide, col("i", &schema).unwrap(), &schema).unwrap();
+        let positive = binary(quotient, Operator::Gt, lit(0_i64), &schema).unwrap();
+        Arc::new(FilterExec::try_new(positive, source()).unwrap())
+    }
+
+    fn write(input: Arc<dyn ExecutionPlan>, path: &Path, log: &Arc<RunLog>) -> PlanResult<Vec<RecordBatch>> {
+        let spec = SinkSpec { location: path.display().to_string(), options: SinkOptions::default() };
+        let config = SessionConfig::new().with_extension(Arc::clone(log));
+        let context = SessionContext::new_with_config(config).task_ctx();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(collect(Arc::new(WriteExec::new(input, spec)), context))
+    }
+
+    fn n_entries(folder: &Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn rows_arrive_in_order_and_are_counted_and_logged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let log = Arc::new(RunLog::default());
+        let batches = write(source(), &path, &log).unwrap();
+        assert_eq!(batches[0].column(0).as_primitive::<UInt64Type>().values(), &[4]);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "{\"i\":1}\n{\"i\":2}\n{\"i\":3}\n{\"i\":0}\n");
+        assert_eq!(log.files(), [OutputFile { path, n_rows: 4, n_bytes: text.len() as u64 }]);
+    }
+
+    #[test]
+    fn a_failing_query_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Arc::new(RunLog::default());
+        let error = write(failing_source(), &folder.path().join("x.jsonl"), &log).unwrap_err();
+        assert!(error.to_string().to_lowercase().contains("divide by zero"), "{error}");
+        assert_eq!(n_entries(folder.path()), 0);
+        assert!(log.files().is_empty());
+    }
+
+    #[test]
+    fn a_dropped_query_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = folder.path().join("x.jsonl").display().to_string();
+        let plan = WriteExec::new(source(), SinkSpec { location, options: SinkOptions::default() });
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let mut stream = plan.execute(0, SessionContext::new().task_ctx()).unwrap();
+            // One poll starts the writing thread; then the query is given up.
+            let _ = futures::poll!(stream.next());
+        });
+        drop(runtime);
+        assert_eq!(n_entries(folder.path()), 0);
+    }
+}

@@ -1,0 +1,374 @@
+//! What names after FROM mean: files, `LET`s, tables, samples, and the pipeline so far.
+//!
+//! Two hooks of DataFusion's SQL planner, shared by both languages. [`Catalog`] answers for functions and
+//! tables. [`Relations`] is asked first about everything that stands after FROM, and plans what SQL alone
+//! does not know.
+
+use super::nodes::{Percent, Sample, SampleAmount};
+use super::positions::Positions;
+use crate::config::SettingError;
+use crate::diag::{Code, Diagnostic, Severity, did_you_mean};
+use crate::sources::{self, ExtraColumns, FileTable, SourceSpec};
+use crate::{Config, Error};
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Result as DFResult, TableReference, plan_datafusion_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::planner::{
+    ContextProvider, ExprPlanner, PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
+    TypePlanner,
+};
+use datafusion::logical_expr::{
+    AggregateUDF, Expr, Extension, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
+};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr as SqlExpr, Ident, ObjectName, ObjectNamePart, TableFactor, TableSample, TableSampleKind,
+    TableSampleUnit, Value,
+};
+use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// `LET name = …`, by name.
+pub type Lets = BTreeMap<String, LogicalPlan>;
+
+/// The files a session has looked into, so that checking a script and running it does so once, and standard
+/// input, which can be read only once, is.
+#[derive(Debug, Default)]
+pub struct OpenedFiles {
+    tables: Mutex<HashMap<SourceSpec, FileTable>>,
+}
+
+impl OpenedFiles {
+    fn open(&self, spec: &SourceSpec, config: &Config) -> crate::Result<FileTable> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.get(spec) {
+            return Ok(table.clone());
+        }
+        let table = sources::open(spec, config)?;
+        tables.insert(spec.clone(), table.clone());
+        Ok(table)
+    }
+
+    /// Files may have changed; look again when they are named again.
+    pub fn forget(&self) {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner).retain(|spec, _| spec.location == "-");
+    }
+}
+
+/// Plans what may stand after FROM beyond SQL's own tables.
+#[derive(Debug)]
+pub struct Relations {
+    positions: Arc<Positions>,
+    config: Config,
+    lets: Lets,
+    /// Names that a `WITH` of this statement gives; they come before `LET`s.
+    shadowed: Mutex<HashSet<String>>,
+    /// Which of `_file` and `_row` this statement names.
+    extra: ExtraColumns,
+    /// Files already opened: naming one twice opens it once.
+    opened: Arc<OpenedFiles>,
+    /// Plans that stand in for a name: the pipeline so far, nested pipelines.
+    pipes: Mutex<Vec<LogicalPlan>>,
+}
+
+impl Relations {
+    /// The relations of one statement.
+    pub fn new(
+        positions: Arc<Positions>,
+        config: &Config,
+        lets: &Lets,
+        opened: Arc<OpenedFiles>,
+        extra: ExtraColumns,
+    ) -> Self {
+        Self {
+            positions,
+            config: config.clone(),
+            lets: lets.clone(),
+            shadowed: Mutex::default(),
+            extra,
+            opened,
+            pipes: Mutex::default(),
+        }
+    }
+
+    /// These names mean a `WITH` query of the statement, not a `LET`.
+    pub fn shadow(&self, names: HashSet<String>) {
+        *self.shadowed.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    fn find_let(&self, name: &str) -> Option<&LogicalPlan> {
+        let shadowed = self.shadowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if shadowed.contains(name) { None } else { self.lets.get(name) }
+    }
+
+    /// A name that stands for `plan` in an SQL tree. No user can write it: names have no `|>`.
+    pub fn pipe(&self, plan: LogicalPlan) -> ObjectName {
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.push(plan);
+        ObjectName(vec![ObjectNamePart::Identifier(Ident::with_quote('"', format!("|> {}", pipes.len() - 1)))])
+    }
+
+    /// The plan that such a name stands for.
+    pub fn piped_name(&self, name: &ObjectName) -> Option<LogicalPlan> {
+        match name.0.as_slice() {
+            [ObjectNamePart::Identifier(ident)] => self.piped(&ident.value),
+            _ => None,
+        }
+    }
+
+    fn piped(&self, name: &str) -> Option<LogicalPlan> {
+        let number: usize = name.strip_prefix("|> ")?.parse().ok()?;
+        self.pipes.lock().unwrap_or_else(PoisonError::into_inner).get(number).cloned()
+    }
+
+    /// The rows of a file, glob, folder or `-`.
+    pub fn scan(&self, spec: &SourceSpec, place: SqlSpan) -> DFResult<LogicalPlan> {
+        let table = self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, place))?;
+        let table = provider_as_source(Arc::new(table.with_extra(self.extra)));
+        LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?.build()
+    }
+
+    fn cannot_open(&self, error: &Error, place: SqlSpan) -> Error {
+        let message = error.to_string();
+        let mut lines = message.splitn(2, '\n');
+        let first = lines.next().unwrap_or_default().to_string();
+        let code = if matches!(error, Error::Bug(_)) { Code::Plan } else { Code::UnknownFile };
+        self.error(code, first, place).maybe_help(lines.next().map(str::to_string)).into()
+    }
+
+    fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
+        match self.positions.find(place) {
+            Some(place) => place.error(code, message),
+            None => Diagnostic { severity: Severity::Error, code, message: message.into(), labels: vec![], help: None },
+        }
+    }
+
+    /// `'path' WITH (format = 'csv', …)`: SQL reads the options as comparisons.
+    fn file(&self, path: &Ident, hints: &[SqlExpr]) -> DFResult<LogicalPlan> {
+        let mut spec = SourceSpec { location: path.value.clone(), ..SourceSpec::default() };
+        for hint in hints {
+            let (name, value) = option_of(hint).ok_or_else(|| {
+                Error::from(self.error(Code::OptionValue, format!("`{hint}` is not an option; write name = value"), path.span))
+            })?;
+            spec.options.set(&name.value, &value).map_err(|refused| {
+                Error::from(option_error(self.error(Code::UnknownOption, "", name.span), &name.value, refused))
+            })?;
+        }
+        self.scan(&spec, path.span)
+    }
+
+    fn sample(&self, input: LogicalPlan, sample: &TableSample) -> DFResult<LogicalPlan> {
+        let refuse = |message: &str| {
+            Error::from(self.error(Code::Unsupported, message, SqlSpan::empty()).help(
+                "write TABLESAMPLE (100 ROWS) REPEATABLE (42) or TABLESAMPLE (10 PERCENT) REPEATABLE (42)",
+            ))
+        };
+        let quantity = sample.quantity.as_ref().ok_or_else(|| refuse("TABLESAMPLE without an amount"))?;
+        let number = number_of(&quantity.value).ok_or_else(|| refuse("TABLESAMPLE takes a number"))?;
+        let amount = match quantity.unit {
+            Some(TableSampleUnit::Rows) => sample_rows(&number),
+            Some(TableSampleUnit::Percent) | None => sample_percent(&number),
+        }
+        .map_err(|message| refuse(&message))?;
+        let seed = match &sample.seed {
+            Some(seed) => seed.value.to_string().parse().map_err(|_| refuse("the seed is not a whole number"))?,
+            None => 0,
+        };
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample { input, amount, seed }) }))
+    }
+}
+
+impl RelationPlanner for Relations {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> DFResult<RelationPlanning> {
+        let planned = |plan, alias| Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))));
+        match relation {
+            TableFactor::Table { name, alias, args, with_hints, version, with_ordinality, partitions, json_path, sample: Some(sample), index_hints } => {
+                let plain = TableFactor::Table {
+                    name, alias: None, args, with_hints, version, with_ordinality, partitions, json_path, sample: None, index_hints,
+                };
+                let input = context.plan(plain)?;
+                planned(self.sample(input, sample_of(&sample))?, alias)
+            }
+            TableFactor::Derived { lateral: false, subquery, alias, sample: Some(sample) } => {
+                let input = context.plan(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })?;
+                planned(self.sample(input, sample_of(&sample))?, alias)
+            }
+            TableFactor::Table { ref name, ref alias, args: None, ref with_hints, .. } => {
+                let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {
+                    return Ok(RelationPlanning::Original(Box::new(relation)));
+                };
+                if ident.quote_style == Some('\'') {
+                    return planned(self.file(ident, with_hints)?, alias.clone());
+                }
+                if let Some(plan) = self.piped(&ident.value) {
+                    return planned(plan, alias.clone());
+                }
+                match self.find_let(&ident.value) {
+                    Some(plan) => {
+                        let named = LogicalPlanBuilder::from(plan.clone()).alias(ident.value.as_str())?.build()?;
+                        planned(named, alias.clone())
+                    }
+                    None => Ok(RelationPlanning::Original(Box::new(relation))),
+                }
+            }
+            other => Ok(RelationPlanning::Original(Box::new(other))),
+        }
+    }
+}
+
+fn sample_of(kind: &TableSampleKind) -> &TableSample {
+    match kind {
+        TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample) => sample,
+    }
+}
+
+/// The number an expression simply is.
+pub fn number_of(expr: &SqlExpr) -> Option<String> {
+    match expr {
+        SqlExpr::Value(value) => match &value.value {
+            Value::Number(number, _) => Some(number.clone()),
+            _ => None,
+        },
+        SqlExpr::Nested(inner) => number_of(inner),
+        SqlExpr::UnaryOp { expr, .. } => number_of(expr).map(|number| format!("-{number}")),
+        _ => None,
+    }
+}
+
+/// `n ROWS`.
+pub fn sample_rows(number: &str) -> Result<SampleAmount, String> {
+    let rows = number.parse().map_err(|_| format!("`{number}` is not a number of rows"))?;
+    Ok(SampleAmount::Rows(rows))
+}
+
+/// `p PERCENT`.
+pub fn sample_percent(number: &str) -> Result<SampleAmount, String> {
+    let percent = number.parse().ok().and_then(Percent::new);
+    Ok(SampleAmount::Percent(percent.ok_or_else(|| format!("`{number}` is not a percentage from 0 to 100"))?))
+}
+
+fn option_of(hint: &SqlExpr) -> Option<(&Ident, String)> {
+    let SqlExpr::BinaryOp { left, op: BinaryOperator::Eq, right } = hint else { return None };
+    let SqlExpr::Identifier(name) = left.as_ref() else { return None };
+    let value = match right.as_ref() {
+        SqlExpr::Identifier(word) => word.value.clone(),
+        SqlExpr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        _ => return None,
+    };
+    Some((name, value))
+}
+
+/// Turns an option's refusal into words at the place already chosen.
+pub fn option_error(mut at: Diagnostic, name: &str, refused: SettingError) -> Diagnostic {
+    match refused {
+        SettingError::Unknown { help } => {
+            at.code = Code::UnknownOption;
+            at.message = format!("no option `{name}`");
+            at.at("not found").maybe_help(help)
+        }
+        SettingError::Value(message) => {
+            at.code = Code::OptionValue;
+            at.message = format!("option `{name}`: {message}");
+            at
+        }
+    }
+}
+
+/// Answers the SQL planner's questions from a session's state.
+pub struct Catalog<'a> {
+    state: &'a SessionState,
+    relations: Vec<Arc<dyn RelationPlanner>>,
+}
+
+impl<'a> Catalog<'a> {
+    /// The catalog of one statement.
+    pub fn new(state: &'a SessionState, relations: Arc<Relations>) -> Self {
+        Self { state, relations: vec![relations] }
+    }
+}
+
+impl ContextProvider for Catalog<'_> {
+    fn get_table_source(&self, name: TableReference) -> DFResult<Arc<dyn TableSource>> {
+        let table = name.table().to_string();
+        let schema = self.state.schema_for_ref(name)?;
+        // The catalogs in use are in memory: their futures are ready at once.
+        let provider = futures::executor::block_on(schema.table(&table))?;
+        provider.map(provider_as_source).ok_or_else(|| {
+            let help = did_you_mean(&table, schema.table_names());
+            plan_datafusion_err!("table '{table}' not found{}", help.map_or(String::new(), |help| format!("; {help}")))
+        })
+    }
+
+    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> DFResult<Arc<dyn TableSource>> {
+        let functions = self.state.table_functions();
+        let function = functions.get(name).ok_or_else(|| plan_datafusion_err!("table function '{name}' not found"))?;
+        let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
+        Ok(provider_as_source(function.create_table_provider_with_args(args)?))
+    }
+
+    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> DFResult<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        &self.relations
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        None
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}

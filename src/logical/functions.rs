@@ -1,0 +1,341 @@
+//! An operator as a DataFusion function.
+//!
+//! The binder fills in every option before it plans a call; here options may also be left off at the end, so that the
+//! function works in any DataFusion context. A call that does not fit is a plan error that names the parameter: raised
+//! in `return_field_from_args`, because DataFusion wraps what `coerce_types` says.
+//!
+//! Invariant: a function is known by its name; a session has one operator of a name.
+//! Not here: what operators are and how they compute (`ops`).
+
+use crate::Error;
+use crate::ops::{Args, OpSpec, Param, ParamType, Value, evaluate};
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, DocSection, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The SQL function of an operator.
+pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
+    ScalarUDF::new_from_impl(OperatorFunction::new(spec))
+}
+
+/// The operator behind a function, if it is one of ours: how rules get at effects and cost.
+pub fn operator_of(function: &ScalarUDF) -> Option<&Arc<OpSpec>> {
+    function.inner().downcast_ref::<OperatorFunction>().map(|function| &function.spec)
+}
+
+#[derive(Debug)]
+struct OperatorFunction {
+    spec: Arc<OpSpec>,
+    signature: Signature,
+    documentation: Documentation,
+}
+
+impl PartialEq for OperatorFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec.name == other.spec.name
+    }
+}
+
+impl Eq for OperatorFunction {}
+
+impl Hash for OperatorFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.spec.name.hash(state);
+    }
+}
+
+impl OperatorFunction {
+    fn new(spec: Arc<OpSpec>) -> Self {
+        let volatility = if spec.effects.is_movable() { Volatility::Immutable } else { Volatility::Volatile };
+        let mut signature = Signature::user_defined(volatility);
+        signature.parameter_names = Some(spec.params.iter().map(|param| param.name.to_string()).collect());
+        let section = DocSection { include: true, label: spec.family.as_str(), description: None };
+        let documentation = spec
+            .params
+            .iter()
+            .fold(Documentation::builder(section, spec.summary, spec.signature()), |documentation, param| {
+                documentation.with_argument(param.name, param.doc)
+            })
+            .build();
+        Self { spec, signature, documentation }
+    }
+}
+
+impl ScalarUDFImpl for OperatorFunction {
+    fn name(&self) -> &str {
+        self.spec.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.spec.returns.data_type())
+    }
+
+    /// Types that cannot be cast stay as they are; `return_field_from_args` refuses them in plain words.
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        let mut params = self.spec.params.iter();
+        Ok(arg_types
+            .iter()
+            .enumerate()
+            .map(|(position, given)| {
+                let coerced = params.next().and_then(|param| coerced_type(param.ty, given, position == 0));
+                coerced.unwrap_or_else(|| given.clone())
+            })
+            .collect())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let spec = &self.spec;
+        if let Err(problem) = spec.bind_arguments(args.arg_fields.len(), &[]) {
+            return plan_err!("{}; {}", problem.message, problem.help);
+        }
+        for (position, (param, field)) in spec.params.iter().zip(args.arg_fields).enumerate() {
+            let (name, given) = (spec.name, field.data_type());
+            if coerced_type(param.ty, given, position == 0).is_none() {
+                let wanted = param.ty;
+                return if position == 0 {
+                    plan_err!(
+                        "`{name}` reads text, and `{}` is {given}; write CAST(… AS VARCHAR) to read it",
+                        param.name
+                    )
+                } else {
+                    plan_err!("`{name}`: `{}` is {wanted}, not a value of type {given}", param.name)
+                };
+            }
+            let constant = args.scalar_arguments.get(position).copied().flatten();
+            if position > 0
+                && let Some(constant) = constant
+                && let Err(why) = option_value(param, constant)
+            {
+                return plan_err!("`{name}`: {why}");
+            }
+        }
+        Ok(Arc::new(Field::new(spec.name, spec.returns.data_type(), true)))
+    }
+
+    /// Changes nothing; it is the one place where the planner shows us the argument expressions.
+    fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        for (param, arg) in self.spec.params.iter().zip(&args).skip(1) {
+            if !arg.column_refs().is_empty() || arg.is_volatile() {
+                return not_constant(&self.spec, param.name);
+            }
+        }
+        Ok(ExprSimplifyResult::Original(args))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.spec.effects.null_to_null
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        Some(&self.documentation)
+    }
+
+    fn invoke_with_args(&self, call: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let spec = &self.spec;
+        let mut given = call.args.into_iter();
+        let Some(documents) = given.next() else {
+            return plan_err!("`{}` was called without its document", spec.name);
+        };
+        let mut options = Vec::with_capacity(spec.options().len());
+        for (param, value) in spec.options().iter().zip(given) {
+            let ColumnarValue::Scalar(value) = value else { return not_constant(spec, param.name) };
+            let value = option_value(param, &value).map_err(|why| Error::Data(format!("`{}`: {why}", spec.name)))?;
+            options.push(value);
+        }
+        let args = Args::new(spec, options)?;
+        match documents {
+            ColumnarValue::Array(documents) => Ok(ColumnarValue::Array(evaluate(spec, &documents, &args)?)),
+            // A constant document is computed once, unless each row must get its own value.
+            ColumnarValue::Scalar(document) if spec.effects.is_movable() => {
+                let result = evaluate(spec, &document.to_array()?, &args)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?))
+            }
+            ColumnarValue::Scalar(document) => {
+                let documents = document.to_array_of_size(call.number_rows)?;
+                Ok(ColumnarValue::Array(evaluate(spec, &documents, &args)?))
+            }
+        }
+    }
+}
+
+fn not_constant<T>(spec: &OpSpec, param: &str) -> Result<T> {
+    plan_err!("`{}`: `{param}` must be a constant, the same for every row", spec.name)
+}
+
+/// The type that an argument of type `given` is cast to; `None` if it does not fit the parameter.
+fn coerced_type(wanted: ParamType, given: &DataType, is_document: bool) -> Option<DataType> {
+    let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    match (wanted, given) {
+        // Documents keep their layout: casting a column would copy the corpus.
+        (ParamType::Text, text) if is_document && is_text(text) => Some(text.clone()),
+        (ParamType::Text | ParamType::Choice(_), DataType::Null) => Some(DataType::Utf8),
+        (ParamType::Text | ParamType::Choice(_), DataType::Dictionary(_, text)) if is_text(text) => {
+            Some(DataType::Utf8)
+        }
+        (ParamType::Text | ParamType::Choice(_), text) => is_text(text).then_some(DataType::Utf8),
+        (ParamType::Int { .. }, ty) => (ty.is_integer() || ty.is_null()).then_some(DataType::Int64),
+        (ParamType::Float { .. }, ty) => (ty.is_numeric() || ty.is_null()).then_some(DataType::Float64),
+        (ParamType::Bool, ty) => (ty.is_null() || *ty == DataType::Boolean).then_some(DataType::Boolean),
+        (ParamType::TextList, ty) => {
+            let texts = DataType::new_list(DataType::Utf8, true);
+            match ty {
+                DataType::Null => Some(texts),
+                DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                    (is_text(item.data_type()) || item.data_type().is_null()).then_some(texts)
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+/// A constant of the plan as a value that the option takes.
+fn option_value(param: &Param, constant: &ScalarValue) -> Result<Value, String> {
+    if constant.is_null() {
+        return Err(format!("`{}` may not be NULL", param.name));
+    }
+    let value = match constant {
+        ScalarValue::Utf8(Some(text)) | ScalarValue::LargeUtf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
+            Some(Value::Text(text.clone()))
+        }
+        ScalarValue::Boolean(Some(b)) => Some(Value::Bool(*b)),
+        ScalarValue::List(list) => texts_of(&list.value(0)).map(Value::TextList),
+        number if number.data_type().is_integer() => match number.cast_to(&DataType::Int64) {
+            Ok(ScalarValue::Int64(Some(n))) => Some(Value::Int(n)),
+            _ => None,
+        },
+        number if number.data_type().is_numeric() => match number.cast_to(&DataType::Float64) {
+            Ok(ScalarValue::Float64(Some(n))) => Some(Value::Float(n)),
+            _ => None,
+        },
+        _ => None,
+    };
+    match value {
+        Some(value) => param.accept(value),
+        None => Err(format!("`{}` is {}, not {constant}", param.name, param.ty)),
+    }
+}
+
+/// The texts of a list; `None` if one of them is null or not a text.
+fn texts_of(items: &ArrayRef) -> Option<Vec<String>> {
+    let items = arrow::compute::cast(items, &DataType::Utf8).ok()?;
+    items.as_string::<i32>().iter().map(|text| text.map(str::to_string)).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ops::Registry;
+    use datafusion::prelude::SessionContext;
+
+    fn context() -> SessionContext {
+        let context = SessionContext::new();
+        for spec in Registry::builtin().iter() {
+            context.register_udf(scalar_udf(Arc::clone(spec)));
+        }
+        context
+    }
+
+    /// The first value of a query, as the reference shows values.
+    async fn value(context: &SessionContext, query: &str) -> Result<String> {
+        let batches = context.sql(query).await?.collect().await?;
+        Ok(show(&ScalarValue::try_from_array(batches[0].column(0), 0)?))
+    }
+
+    fn show(value: &ScalarValue) -> String {
+        match value {
+            null if null.is_null() => "NULL".to_string(),
+            ScalarValue::Utf8(Some(text)) => {
+                format!("'{}'", text.replace('\n', r"\n").replace('\r', r"\r").replace('\t', r"\t"))
+            }
+            ScalarValue::Float64(Some(n)) => format!("{n:?}"),
+            ScalarValue::Struct(row) => {
+                let fields = row.fields().iter().zip(row.columns()).map(|(field, column)| {
+                    format!("{}: {}", field.name(), show(&ScalarValue::try_from_array(column, 0).unwrap()))
+                });
+                format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+            }
+            other => other.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_example_gives_what_it_says() {
+        let context = context();
+        let mut wrong = Vec::new();
+        for spec in Registry::builtin().iter() {
+            for example in spec.examples {
+                let result = value(&context, &format!("SELECT {}", example.call)).await;
+                let result = result.unwrap_or_else(|error| error.strip_backtrace());
+                if result != example.result {
+                    wrong.push(format!("{}\n  says  {}\n  gives {result}", example.call, example.result));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[tokio::test]
+    async fn columns_of_any_text_type_are_read() {
+        let context = context();
+        for ty in ["Utf8", "LargeUtf8", "Utf8View", "Dictionary(Int32, Utf8)"] {
+            let query = format!(
+                "SELECT sum(words(t)) FROM (SELECT arrow_cast(column1, '{ty}') AS t FROM (VALUES ('a b'), (NULL), ('c')))"
+            );
+            assert_eq!(value(&context, &query).await.unwrap(), "3", "{ty}");
+        }
+    }
+
+    #[tokio::test]
+    async fn options_may_be_any_constant_expression() {
+        let context = context();
+        assert_eq!(value(&context, "SELECT truncate_words('a b c', 1 + 1)").await.unwrap(), "'a b'");
+        let query = "SELECT stop_words(t, ['a', 'b']) FROM (VALUES ('a b c')) AS v(t)";
+        assert_eq!(value(&context, query).await.unwrap(), "2");
+    }
+
+    #[tokio::test]
+    async fn calls_that_do_not_fit_name_the_parameter() {
+        let context = context();
+        let cases = [
+            ("words()", "`words` needs `text`, the document; it is words(text TEXT) -> BIGINT"),
+            ("words('a', 'b')", "`words` takes 1 argument, not 2; it is words(text TEXT) -> BIGINT"),
+            ("words(7)", "`words` reads text, and `text` is Int64; write CAST(… AS VARCHAR) to read it"),
+            ("truncate_words('a', -1)", "`truncate_words`: `max` is a whole number of at least 0, not -1"),
+            ("truncate_words('a', NULL)", "`truncate_words`: `max` may not be NULL"),
+            (
+                "truncate_words('a', 'x')",
+                "`truncate_words`: `max` is a whole number of at least 0, not a value of type Utf8",
+            ),
+            (
+                "normalize_unicode('a', 'NFX')",
+                "`normalize_unicode`: `form` is one of 'NFC', 'NFD', 'NFKC', 'NFKD', not 'NFX'",
+            ),
+            ("truncate_words(t, n)", "`truncate_words`: `max` must be a constant, the same for every row"),
+        ];
+        for (call, expected) in cases {
+            let query = format!("SELECT {call} FROM (VALUES ('a b', 1), ('c', 2)) AS v(t, n)");
+            let error = value(&context, &query).await.unwrap_err().strip_backtrace();
+            assert!(error.ends_with(expected), "{call}\n  says   {expected}\n  really {error}");
+        }
+    }
+
+    #[test]
+    fn rules_find_the_operator_behind_a_function() {
+        let words = Arc::clone(Registry::builtin().find("words").unwrap());
+        assert_eq!(operator_of(&scalar_udf(words)).unwrap().name, "words");
+        assert!(operator_of(&datafusion::functions::string::lower()).is_none());
+    }
+}

@@ -1,0 +1,22 @@
+//! The nodes that DataFusion's plan does not have. A closed set: operators join the registry instead, and rules ask
+//! for these by type.
+//!
+//! Invariant: no filter, limit or unused-column rule crosses a node here unless the node says that it may.
+
+mod sample;
+mod write;
+
+pub use sample::{Percent, Sample, SampleAmount};
+pub use write::Write;
+
+use datafusion::error::Result;
+use datafusion::logical_expr::LogicalPlan;
+
+/// The one input that an optimizer rule hands back to a node.
+fn only_input(name: &str, inputs: Vec<LogicalPlan>) -> Result<LogicalPlan> {
+    let n_inputs = inputs.len();
+    match <[LogicalPlan; 1]>::try_from(inputs) {
+        Ok([input]) => Ok(input),
+        Err(_) => Err(crate::bug!("{name} takes one input, a rule gave it {n_inputs}").into()),
+    }
+}

@@ -1,0 +1,257 @@
+//! Computes an operator on a column of documents.
+//!
+//! Invariant: the result has one row for each document and the type the spec declares; a null document gives null
+//! unless batch code says otherwise.
+
+use super::spec::{Cpu, OpSpec, Returns, struct_fields};
+use super::value::Args;
+use crate::{Error, Result, bug};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Float64Array, Float64Builder, Int64Array, Int64Builder,
+    LargeStringArray, StringArray, StringBuilder, StringViewArray, StructArray,
+};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::datatypes::DataType;
+use std::sync::Arc;
+
+/// The operator's value for each document. `documents` is `Utf8`, `LargeUtf8` or `Utf8View`, sliced or not.
+pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<ArrayRef> {
+    if let Cpu::Batch(kernel) = &spec.cpu {
+        return checked(spec, documents.len(), kernel(documents, args)?);
+    }
+    let texts = Texts::of(spec, documents)?;
+    let nulls = documents.logical_nulls();
+    Ok(match &spec.cpu {
+        Cpu::Int(of) => {
+            let values: Vec<i64> = texts.map(|text| text.map_or(0, |text| of(text, args)));
+            Arc::new(Int64Array::new(values.into(), nulls))
+        }
+        Cpu::Float(of) => {
+            let values: Vec<f64> = texts.map(|text| text.map_or(0.0, |text| of(text, args)));
+            Arc::new(Float64Array::new(values.into(), nulls))
+        }
+        Cpu::Bool(of) => {
+            let values: Vec<bool> = texts.map(|text| text.is_some_and(|text| of(text, args)));
+            Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls))
+        }
+        Cpu::Text(of) => {
+            let mut column = TextColumn::new(documents.len());
+            for i in 0..texts.len() {
+                match texts.get(i) {
+                    Some(text) => column.push(&of(text, args)).map_err(|problem| fault(spec, &problem))?,
+                    None => column.builder.append_null(),
+                }
+            }
+            Arc::new(column.builder.finish())
+        }
+        Cpu::Record(of) => {
+            let Returns::Struct(fields) = spec.returns else {
+                return Err(bug!("operator `{}` writes records and returns {}", spec.name, spec.returns));
+            };
+            let mut record = Record::new(spec, fields, documents.len())?;
+            for i in 0..texts.len() {
+                match texts.get(i) {
+                    Some(text) => of(text, args, &mut record),
+                    None => record.skip(),
+                }
+                record.end_row(spec)?;
+            }
+            Arc::new(record.finish(fields, nulls)?)
+        }
+        Cpu::Batch(_) => return Err(bug!("batch code of `{}` was handled above", spec.name)),
+    })
+}
+
+/// Batch code may come from a user of the library: its result is checked before the plan relies on it.
+fn checked(spec: &OpSpec, n_docs: usize, result: ArrayRef) -> Result<ArrayRef> {
+    let wanted = spec.returns.data_type();
+    if result.len() != n_docs || result.data_type() != &wanted {
+        return Err(Error::Data(format!(
+            "operator `{}` returned {} rows of {} for {n_docs} documents; it must return as many rows, of {wanted}",
+            spec.name,
+            result.len(),
+            result.data_type(),
+        )));
+    }
+    Ok(result)
+}
+
+/// A column of documents in any of Arrow's text layouts.
+enum Texts<'a> {
+    Utf8(&'a StringArray),
+    LargeUtf8(&'a LargeStringArray),
+    Utf8View(&'a StringViewArray),
+}
+
+impl<'a> Texts<'a> {
+    fn of(spec: &OpSpec, documents: &'a ArrayRef) -> Result<Self> {
+        match documents.data_type() {
+            DataType::Utf8 => Ok(Texts::Utf8(documents.as_string())),
+            DataType::LargeUtf8 => Ok(Texts::LargeUtf8(documents.as_string())),
+            DataType::Utf8View => Ok(Texts::Utf8View(documents.as_string_view())),
+            other => Err(bug!("operator `{}` was given a column of {other} instead of text", spec.name)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Texts::Utf8(array) => array.len(),
+            Texts::LargeUtf8(array) => array.len(),
+            Texts::Utf8View(array) => array.len(),
+        }
+    }
+
+    fn get(&self, i: usize) -> Option<&'a str> {
+        match self {
+            Texts::Utf8(array) => array.is_valid(i).then(|| array.value(i)),
+            Texts::LargeUtf8(array) => array.is_valid(i).then(|| array.value(i)),
+            Texts::Utf8View(array) => array.is_valid(i).then(|| array.value(i)),
+        }
+    }
+
+    fn map<T>(&self, of: impl Fn(Option<&str>) -> T) -> Vec<T> {
+        (0..self.len()).map(|i| of(self.get(i))).collect()
+    }
+}
+
+/// Text output. Arrow's `Utf8` counts bytes in 32 bits and its builder panics past them: we stop before.
+struct TextColumn {
+    builder: StringBuilder,
+    used_bytes: usize,
+}
+
+impl TextColumn {
+    fn new(n_docs: usize) -> Self {
+        Self { builder: StringBuilder::with_capacity(n_docs, 0), used_bytes: 0 }
+    }
+
+    fn push(&mut self, text: &str) -> Result<(), String> {
+        self.used_bytes += text.len();
+        if self.used_bytes > i32::MAX as usize {
+            return Err("it made more than 2 GB of text in one batch; lower batch_bytes or batch_rows".to_string());
+        }
+        self.builder.append_value(text);
+        Ok(())
+    }
+}
+
+fn fault(spec: &OpSpec, problem: &str) -> Error {
+    Error::Data(format!("operator `{}`: {problem}", spec.name))
+}
+
+/// The row that [`Cpu::Record`] code fills: one call for each field, in the order declared.
+pub struct Record {
+    columns: Vec<FieldColumn>,
+    next: usize,
+    problem: Option<String>,
+}
+
+enum FieldColumn {
+    Int(Int64Builder),
+    Float(Float64Builder),
+    Bool(BooleanBuilder),
+    Text(TextColumn),
+}
+
+impl Record {
+    fn new(spec: &OpSpec, fields: &[(&'static str, Returns)], n_docs: usize) -> Result<Self> {
+        let columns = fields
+            .iter()
+            .map(|(name, returns)| match returns {
+                Returns::Int64 => Ok(FieldColumn::Int(Int64Builder::with_capacity(n_docs))),
+                Returns::Float64 => Ok(FieldColumn::Float(Float64Builder::with_capacity(n_docs))),
+                Returns::Boolean => Ok(FieldColumn::Bool(BooleanBuilder::with_capacity(n_docs))),
+                Returns::Utf8 => Ok(FieldColumn::Text(TextColumn::new(n_docs))),
+                Returns::Struct(_) => Err(bug!("field `{name}` of `{}` is a struct in a struct", spec.name)),
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { columns, next: 0, problem: None })
+    }
+
+    /// The next field, a whole number.
+    pub fn int(&mut self, value: i64) -> &mut Self {
+        match self.columns.get_mut(self.next) {
+            Some(FieldColumn::Int(column)) => column.append_value(value),
+            _ => self.misfit("BIGINT"),
+        }
+        self.next += 1;
+        self
+    }
+
+    /// The next field, a number.
+    pub fn float(&mut self, value: f64) -> &mut Self {
+        match self.columns.get_mut(self.next) {
+            Some(FieldColumn::Float(column)) => column.append_value(value),
+            _ => self.misfit("DOUBLE"),
+        }
+        self.next += 1;
+        self
+    }
+
+    /// The next field, true or false.
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        match self.columns.get_mut(self.next) {
+            Some(FieldColumn::Bool(column)) => column.append_value(value),
+            _ => self.misfit("BOOLEAN"),
+        }
+        self.next += 1;
+        self
+    }
+
+    /// The next field, text.
+    pub fn text(&mut self, value: &str) -> &mut Self {
+        match self.columns.get_mut(self.next) {
+            Some(FieldColumn::Text(column)) => {
+                if let Err(problem) = column.push(value) {
+                    self.problem = Some(problem);
+                }
+            }
+            _ => self.misfit("TEXT"),
+        }
+        self.next += 1;
+        self
+    }
+
+    fn misfit(&mut self, given: &str) {
+        self.problem.get_or_insert(format!("its field {} is not a {given}", self.next + 1));
+    }
+
+    fn skip(&mut self) {
+        for column in &mut self.columns {
+            match column {
+                FieldColumn::Int(column) => column.append_null(),
+                FieldColumn::Float(column) => column.append_null(),
+                FieldColumn::Bool(column) => column.append_null(),
+                FieldColumn::Text(column) => column.builder.append_null(),
+            }
+        }
+        self.next = self.columns.len();
+    }
+
+    fn end_row(&mut self, spec: &OpSpec) -> Result<()> {
+        if let Some(problem) = self.problem.take() {
+            return Err(fault(spec, &problem));
+        }
+        if self.next != self.columns.len() {
+            return Err(bug!("operator `{}` wrote {} of {} fields", spec.name, self.next, self.columns.len()));
+        }
+        self.next = 0;
+        Ok(())
+    }
+
+    fn finish(self, fields: &[(&'static str, Returns)], nulls: Option<NullBuffer>) -> Result<StructArray> {
+        let columns = self
+            .columns
+            .into_iter()
+            .map(|column| -> ArrayRef {
+                match column {
+                    FieldColumn::Int(mut column) => Arc::new(column.finish()),
+                    FieldColumn::Float(mut column) => Arc::new(column.finish()),
+                    FieldColumn::Bool(mut column) => Arc::new(column.finish()),
+                    FieldColumn::Text(mut column) => Arc::new(column.builder.finish()),
+                }
+            })
+            .collect();
+        StructArray::try_new(struct_fields(fields), columns, nulls).map_err(|error| bug!("a struct column: {error}"))
+    }
+}

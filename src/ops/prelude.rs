@@ -1,0 +1,8 @@
+//! What an operator's file needs: `use crate::ops::prelude::*;`.
+
+pub use super::evaluate::Record;
+pub use super::param::Param;
+pub(crate) use super::scan;
+pub use super::spec::{Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};
+pub use super::value::{Args, Literal};
+pub use std::borrow::Cow;

@@ -1,0 +1,23 @@
+//! `alpha_ratio(text)`: the share of letters.
+
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "alpha_ratio",
+    family: Family::Quality,
+    summary: "share of characters that are letters",
+    details: "(characters with the Unicode property `Alphabetic`) / characters, white space included. An empty document \
+              gives 0.",
+    params: &[Param::text("text", "the document")],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("alpha_ratio('ab12')", "0.5"),
+        Example::of("alpha_ratio('日本 ')", "0.6666666666666666"),
+        Example::of("alpha_ratio('')", "0.0"),
+        Example::of("alpha_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.8), // estimate
+    cpu: Cpu::Float(|text, _| scan::char_ratio(text, char::is_alphabetic)),
+    gpu: Gpu::NOT_YET,
+};

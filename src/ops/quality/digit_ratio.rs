@@ -1,0 +1,23 @@
+//! `digit_ratio(text)`: the share of digits.
+
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "digit_ratio",
+    family: Family::Quality,
+    summary: "share of characters that are digits 0 to 9",
+    details: "(characters `0` to `9`) / characters, white space included; digits of other scripts do not count. An empty \
+              document gives 0.",
+    params: &[Param::text("text", "the document")],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("digit_ratio('ab12')", "0.5"),
+        Example::of("digit_ratio('٣')", "0.0"),
+        Example::of("digit_ratio('')", "0.0"),
+        Example::of("digit_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.5), // estimate
+    cpu: Cpu::Float(|text, _| scan::char_ratio(text, |c| c.is_ascii_digit())),
+    gpu: Gpu::NOT_YET,
+};

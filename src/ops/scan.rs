@@ -1,0 +1,103 @@
+//! How a document is taken apart: white space, words, lines. Every operator that counts them asks here.
+//!
+//! - **white space**: what Python's `str.split()` splits at: Unicode `White_Space` and U+001C to U+001F
+//! - **word**: a longest run of characters that are not white space
+//! - **character**: a Unicode code point
+//! - **line**: what a line feed ends; a carriage return before it belongs to the line's end. A last line feed opens no
+//!   further line, so `''` has no line and `'a\n'` has one
+
+use std::str::Lines;
+
+/// White space as Python's `str.split()` and `str.isspace()` see it.
+pub(crate) fn is_space(c: char) -> bool {
+    // Rust's property leaves out the four information separators, which Python counts.
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// The words, in order.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|word| !word.is_empty())
+}
+
+/// The number of words.
+pub(crate) fn n_words(text: &str) -> usize {
+    let mut n_words = 0;
+    let mut in_word = false;
+    for c in text.chars() {
+        let space = is_space(c);
+        n_words += usize::from(!space && !in_word);
+        in_word = !space;
+    }
+    n_words
+}
+
+/// The number of characters.
+pub(crate) fn n_chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The lines, without their ends.
+pub(crate) fn lines(text: &str) -> Lines<'_> {
+    text.lines()
+}
+
+/// Whether `pattern` occurs, with A taken for a in both; other letters must be equal.
+pub(crate) fn contains_ignoring_ascii_case(text: &str, pattern: &str) -> bool {
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let Some(&first) = pattern.first() else { return true };
+    // A match begins where the first byte does, and leaves room for the rest.
+    let Some(last_start) = text.len().checked_sub(pattern.len()) else { return false };
+    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), &text[..=last_start])
+        .any(|at| text[at..at + pattern.len()].eq_ignore_ascii_case(pattern))
+}
+
+/// The share of characters for which `is` holds; 0 for an empty document.
+pub(crate) fn char_ratio(text: &str, is: impl Fn(char) -> bool) -> f64 {
+    let (mut n_chars, mut n_hits) = (0_usize, 0_usize);
+    for c in text.chars() {
+        n_chars += 1;
+        n_hits += usize::from(is(c));
+    }
+    ratio(n_hits, n_chars)
+}
+
+/// `part / whole`; 0 if there is no whole.
+pub(crate) fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_pythons() {
+        // From `[c for c in map(chr, range(0x110000)) if c.isspace()]`.
+        let python = "\t\n\u{b}\u{c}\r\u{1c}\u{1d}\u{1e}\u{1f} \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\
+                      \u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
+        let ours: String = ('\0'..=char::MAX).filter(|c| is_space(*c)).collect();
+        assert_eq!(ours, python);
+    }
+
+    #[test]
+    fn search_ignores_the_case_of_ascii_only() {
+        for (text, pattern, expected) in [
+            ("xxLOREM ipsum", "lorem IPSUM", true),
+            ("lorem", "lorem ipsum", false),
+            ("lorem ipsu", "lorem ipsum", false),
+            ("llLorem", "lorem", true),
+            ("Ä", "ä", false),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(contains_ignoring_ascii_case(text, pattern), expected, "{text:?} {pattern:?}");
+        }
+    }
+
+    #[test]
+    fn counting_words_agrees_with_listing_them() {
+        for text in ["", " ", "a", " a", "a ", "a b", "\u{3000}ü\u{1c}b\u{85}", "x\u{200b}y"] {
+            assert_eq!(n_words(text), words(text).count(), "{text:?}");
+        }
+    }
+}

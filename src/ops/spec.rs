@@ -1,0 +1,292 @@
+//! What an operator says about itself: [`OpSpec`] and its parts.
+//!
+//! Invariant: everything here is plain data that a `static` can hold. Rules and placement read these fields; they
+//! never look at an operator's name.
+//! Not here: parameters (`param.rs`), how a call's arguments find them (`call.rs`), and how a column is computed
+//! (`evaluate.rs`).
+
+use super::evaluate::Record;
+use super::param::{Param, ParamType};
+use super::value::{Args, Value};
+use crate::{Error, Result};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, Fields};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// One operator: a row function of a document and constant options.
+#[derive(Debug, Clone)]
+pub struct OpSpec {
+    /// As written in a query; also the name of its file.
+    pub name: &'static str,
+    /// The shelf it stands on.
+    pub family: Family,
+    /// One line, without a full stop.
+    pub summary: &'static str,
+    /// The exact definition: formula, what an empty document gives, source. Markdown; may be empty.
+    pub details: &'static str,
+    /// The document first, which may be any text expression; then options, which must be constants.
+    pub params: &'static [Param],
+    /// The type of the result.
+    pub returns: Returns,
+    /// Calls with their results. They run as tests.
+    pub examples: &'static [Example],
+    /// What the optimizer may rely on.
+    pub effects: Effects,
+    /// What one evaluation costs on one core.
+    pub cost: Cost,
+    /// How the CPU computes it.
+    pub cpu: Cpu,
+    /// How the GPU computes it, or why it cannot.
+    pub gpu: Gpu,
+}
+
+/// The shelves of the reference page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Numbers and predicates that tell good documents from bad ones.
+    Quality,
+    /// Text in, text out.
+    Text,
+    /// Finding equal documents.
+    Dedup,
+    /// Registered by the program that embeds curator.
+    Custom,
+}
+
+impl Family {
+    /// The folder, and the heading in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Family::Quality => "quality",
+            Family::Text => "text",
+            Family::Dedup => "dedup",
+            Family::Custom => "custom",
+        }
+    }
+}
+
+/// The type of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returns {
+    /// A count.
+    Int64,
+    /// A ratio or score.
+    Float64,
+    /// A predicate.
+    Boolean,
+    /// Text.
+    Utf8,
+    /// Named fields, read as `f(text)['field']` or `s.field`.
+    Struct(&'static [(&'static str, Returns)]),
+}
+
+impl Returns {
+    /// The Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Returns::Int64 => DataType::Int64,
+            Returns::Float64 => DataType::Float64,
+            Returns::Boolean => DataType::Boolean,
+            Returns::Utf8 => DataType::Utf8,
+            Returns::Struct(fields) => DataType::Struct(struct_fields(fields)),
+        }
+    }
+}
+
+/// The Arrow fields of a struct result.
+pub(super) fn struct_fields(fields: &[(&'static str, Returns)]) -> Fields {
+    fields.iter().map(|(name, returns)| Field::new(*name, returns.data_type(), true)).collect()
+}
+
+impl fmt::Display for Returns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Returns::Int64 => f.write_str("BIGINT"),
+            Returns::Float64 => f.write_str("DOUBLE"),
+            Returns::Boolean => f.write_str("BOOLEAN"),
+            Returns::Utf8 => f.write_str("TEXT"),
+            Returns::Struct(fields) => {
+                let fields: Vec<String> = fields.iter().map(|(name, returns)| format!("{name} {returns}")).collect();
+                write!(f, "STRUCT<{}>", fields.join(", "))
+            }
+        }
+    }
+}
+
+/// A call and what it gives, as shown in the reference: text in quotes, with `\n` for a line feed.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// An SQL expression.
+    pub call: &'static str,
+    /// Its value.
+    pub result: &'static str,
+}
+
+impl Example {
+    /// `call` gives `result`.
+    pub const fn of(call: &'static str, result: &'static str) -> Self {
+        Self { call, result }
+    }
+}
+
+/// What a rule may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effects {
+    /// The same arguments always give the same value. If not, no rule moves, merges or repeats the call.
+    pub deterministic: bool,
+    /// A row's value depends on that row alone, not on its neighbours in the batch.
+    pub row_local: bool,
+    /// A null document gives null. Kernels that take a `&str` cannot do otherwise.
+    pub null_to_null: bool,
+}
+
+impl Effects {
+    /// Deterministic, row by row, null for null: nearly every operator.
+    pub const PURE: Effects = Effects { deterministic: true, row_local: true, null_to_null: true };
+
+    /// Whether the call may be evaluated elsewhere, earlier, on fewer rows, or once for several uses.
+    pub fn is_movable(self) -> bool {
+        self.deterministic && self.row_local
+    }
+}
+
+/// What one evaluation costs on one core, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// For each byte of the document.
+    pub ns_per_byte: f64,
+    /// For each document, whatever its length.
+    pub ns_per_row: f64,
+}
+
+impl Cost {
+    /// A cost that grows with the document.
+    pub const fn ns_per_byte(ns: f64) -> Self {
+        Self { ns_per_byte: ns, ns_per_row: 0.0 }
+    }
+
+    /// Adds what each document costs whatever its length.
+    pub const fn and_ns_per_row(mut self, ns: f64) -> Self {
+        self.ns_per_row = ns;
+        self
+    }
+
+    /// The cost of a batch.
+    pub fn total_ns(self, n_rows: usize, text_bytes: usize) -> f64 {
+        self.ns_per_row * n_rows as f64 + self.ns_per_byte * text_bytes as f64
+    }
+}
+
+/// Computes a whole column: for operators that hold state (a model, a large word list) or work better in batches.
+pub type BatchKernel = Arc<dyn Fn(&ArrayRef, &Args) -> Result<ArrayRef> + Send + Sync>;
+
+/// How the CPU computes an operator. The kind must fit [`OpSpec::returns`]; [`OpSpec::check`] compares.
+///
+/// Kinds are about shape, never about one operator: a further one (a member of the single pass over the text) is a
+/// variant here and an arm in `evaluate.rs`.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Cpu {
+    /// One document to a whole number.
+    Int(fn(&str, &Args) -> i64),
+    /// One document to a number.
+    Float(fn(&str, &Args) -> f64),
+    /// One document to true or false.
+    Bool(fn(&str, &Args) -> bool),
+    /// One document to a text, borrowed where nothing changed.
+    Text(for<'a> fn(&'a str, &Args) -> Cow<'a, str>),
+    /// One document to the fields of a struct.
+    Record(fn(&str, &Args, &mut Record)),
+    /// A column of documents to a column.
+    Batch(BatchKernel),
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cpu::Int(_) => "Int",
+            Cpu::Float(_) => "Float",
+            Cpu::Bool(_) => "Bool",
+            Cpu::Text(_) => "Text",
+            Cpu::Record(_) => "Record",
+            Cpu::Batch(_) => "Batch",
+        })
+    }
+}
+
+/// How the GPU computes an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Gpu {
+    /// It cannot, and this is why: shown by `EXPLAIN` and `curator ops`.
+    No(&'static str),
+}
+
+impl Gpu {
+    /// For operators that a kernel could compute.
+    pub const NOT_YET: Gpu = Gpu::No("its kernel is not written yet");
+}
+
+impl OpSpec {
+    /// The options: every parameter but the document.
+    pub fn options(&self) -> &'static [Param] {
+        self.params.get(1..).unwrap_or_default()
+    }
+
+    /// The call as a user writes it, with types and defaults: `truncate_words(text TEXT, max BIGINT) -> TEXT`.
+    pub fn signature(&self) -> String {
+        let params: Vec<String> = self
+            .params
+            .iter()
+            .map(|param| match param.default {
+                Some(default) => format!("{} {} => {}", param.name, param.ty.sql_name(), Value::from(default)),
+                None => format!("{} {}", param.name, param.ty.sql_name()),
+            })
+            .collect();
+        format!("{}({}) -> {}", self.name, params.join(", "), self.returns)
+    }
+
+    /// Whether the parts fit together; [`Registry::register`](super::Registry::register) refuses what does not.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |why: &str| Err(Error::Data(format!("operator `{}` cannot be registered: {why}", self.name)));
+        let is_name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
+        if !is_name(self.name) || !self.params.iter().all(|param| is_name(param.name)) {
+            return refuse("names are lower-case letters, digits and `_`, beginning with a letter");
+        }
+        let Some(document) = self.params.first() else { return refuse("it has no parameter for the document") };
+        if document.ty != ParamType::Text || document.default.is_some() {
+            return refuse("its first parameter must be the document: a text without a default");
+        }
+        for (position, param) in self.params.iter().enumerate() {
+            if self.params[..position].iter().any(|earlier| earlier.name == param.name) {
+                return refuse(&format!("it has two parameters `{}`", param.name));
+            }
+            if param.default.is_none() && self.params[..position].iter().any(|earlier| earlier.default.is_some()) {
+                return refuse(&format!("`{}` has no default and follows one that has", param.name));
+            }
+            if let Some(Err(why)) = param.default.map(|default| param.accept(default.into())) {
+                return refuse(&format!("a default does not fit: {why}"));
+            }
+        }
+        let fits = match self.cpu {
+            Cpu::Int(_) => self.returns == Returns::Int64,
+            Cpu::Float(_) => self.returns == Returns::Float64,
+            Cpu::Bool(_) => self.returns == Returns::Boolean,
+            Cpu::Text(_) => self.returns == Returns::Utf8,
+            Cpu::Record(_) => matches!(self.returns, Returns::Struct(_)),
+            Cpu::Batch(_) => true,
+        };
+        if !fits {
+            return refuse(&format!("{:?} code cannot return {}", self.cpu, self.returns));
+        }
+        if !self.effects.null_to_null && !matches!(self.cpu, Cpu::Batch(_)) {
+            return refuse("only batch code sees nulls, so its effects must be null for null");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! `KeepInputOrder`: rows come out in the order in which they went in, whatever the threads.
+//!
+//! This file holds the rule and its walk over the plan; `keep_input_order/` holds what is carried (`carried.rs`),
+//! nodes with several inputs (`combine.rs`, `position.rs`), and functions whose result depends on the order (`functions.rs`).
+//! Not here: reading the position of a row (the sources), and the physical merge (DataFusion).
+
+mod carried;
+mod combine;
+mod functions;
+mod position;
+#[cfg(test)]
+mod tests;
+
+use crate::logical::nodes::{Sample, Write};
+use carried::{Carried, Key, Order, column, is_hidden, with_columns};
+use datafusion::common::DFSchemaRef;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    Aggregate, Distinct, DistinctOn, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
+    SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, Values, Window, lit,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+
+/// The column by which a source tells each row's place in the input.
+pub const SEQ_COLUMN: &str = "_seq";
+
+/// Gives the same source with one more column at its end, [`SEQ_COLUMN`], in which the rows of each partition ascend.
+/// `None` if the source cannot.
+pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> + Send + Sync>;
+
+/// Makes the order of the output, and of what `LIMIT`, `SAMPLE` and `INTO` see, the order of the input.
+///
+/// ```text
+/// Projection: text          ⇒    Projection: text
+///   TableScan: docs                Sort: _seq_0
+///                                    Projection: text, _seq_0
+///                                      TableScan: docs projection=[text, _seq]
+/// ```
+/// The scan declares that it is sorted by `_seq`, so for a chain of row-local operators the sort becomes a merge of
+/// its partitions, and nothing is sorted. Real sorts are left after joins, grouping and the user's `ORDER BY`.
+///
+/// What the order of a node's rows is: a join, left then right; `UNION ALL`, branch after branch; `DISTINCT`, by the
+/// first of equal rows; `GROUP BY`, by the group; `ORDER BY`, as asked, equal rows in input order.
+/// `array_agg` and the like, and `row_number()`, see rows in that order too.
+///
+/// Refuses nodes that it does not know and sources without positions: the plan above them is left as it is.
+/// Correlated subqueries are not entered.
+pub struct KeepInputOrder {
+    position: PositionHook,
+}
+
+impl KeepInputOrder {
+    /// A rule that asks `position` for sources with positions. Belongs after type coercion.
+    pub fn new(position: PositionHook) -> Self {
+        Self { position }
+    }
+}
+
+impl fmt::Debug for KeepInputOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeepInputOrder")
+    }
+}
+
+impl AnalyzerRule for KeepInputOrder {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        Walk { position: &self.position, n_names: Cell::new(0) }.root(plan)
+    }
+
+    fn name(&self) -> &str {
+        "KeepInputOrder"
+    }
+}
+
+/// One walk over one plan.
+struct Walk<'a> {
+    position: &'a PositionHook,
+    /// Hidden columns are numbered, so that no two in a plan are called the same.
+    n_names: Cell<usize>,
+}
+
+impl Walk<'_> {
+    fn name(&self) -> String {
+        let n = self.n_names.get();
+        self.n_names.set(n + 1);
+        format!("{SEQ_COLUMN}_{n}")
+    }
+
+    /// A plan whose rows a user sees.
+    fn root(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        match plan {
+            LogicalPlan::Explain(_)
+            | LogicalPlan::Analyze(_)
+            | LogicalPlan::Copy(_)
+            | LogicalPlan::Dml(_)
+            | LogicalPlan::Ddl(_)
+            | LogicalPlan::Statement(_) => Ok(plan.map_children(|child| Ok(Transformed::yes(self.root(child)?)))?.data),
+            plan => self.sorted(plan),
+        }
+    }
+
+    /// The plan with its rows in order and its columns as they were.
+    fn sorted(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let schema = Arc::clone(plan.schema());
+        self.visit(plan)?.sorted().strip(&schema)
+    }
+
+    /// The plan with its columns as they were, where nobody asks for the order of its rows.
+    fn unordered(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let schema = Arc::clone(plan.schema());
+        self.visit(plan)?.strip(&schema)
+    }
+
+    /// The plan with columns that tell the order of its rows, if it is known.
+    fn visit(&self, plan: LogicalPlan) -> Result<Carried> {
+        let plan = plan.map_subqueries(|subquery| self.subquery(subquery))?.data;
+        match plan {
+            LogicalPlan::TableScan(scan) => self.scan(scan),
+            LogicalPlan::Values(values) => self.values(values),
+            LogicalPlan::EmptyRelation(_) => Ok(Carried::known(plan, Order::of(vec![]).already_sorted())),
+            LogicalPlan::Projection(projection) => self.projection(projection),
+            LogicalPlan::Filter(filter) => {
+                let input = self.visit(Arc::unwrap_or_clone(filter.input))?;
+                let order = input.order.map(Order::not_sorted);
+                let plan = LogicalPlan::Filter(Filter::try_new(filter.predicate, Arc::new(input.plan))?);
+                Ok(Carried { plan, order })
+            }
+            LogicalPlan::SubqueryAlias(alias) => {
+                let input = self.visit(Arc::unwrap_or_clone(alias.input))?;
+                let plan = LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(Arc::new(input.plan), alias.alias)?);
+                Ok(Carried { plan, order: input.order })
+            }
+            LogicalPlan::Sort(sort) => self.sort(sort),
+            LogicalPlan::Limit(limit) => {
+                let input = self.visit(Arc::unwrap_or_clone(limit.input))?.sorted();
+                let plan = LogicalPlan::Limit(Limit { input: Arc::new(input.plan), ..limit });
+                Ok(Carried { plan, order: input.order })
+            }
+            LogicalPlan::Window(window) => {
+                let input = self.visit(Arc::unwrap_or_clone(window.input))?;
+                let exprs = functions::order_windows(window.window_expr, &input)?;
+                let order = input.order.map(Order::not_sorted);
+                let plan = LogicalPlan::Window(Window::try_new(exprs, Arc::new(input.plan))?);
+                Ok(Carried { plan, order })
+            }
+            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
+            LogicalPlan::Distinct(Distinct::All(input)) => self.distinct(Arc::unwrap_or_clone(input)),
+            LogicalPlan::Distinct(Distinct::On(distinct)) => self.distinct_on(distinct),
+            LogicalPlan::Join(join) => self.join(join),
+            LogicalPlan::Union(union) => self.union(union),
+            LogicalPlan::Unnest(unnest) => self.unnest(unnest),
+            LogicalPlan::Extension(extension) => self.extension(extension),
+            LogicalPlan::Subquery(_) | LogicalPlan::RecursiveQuery(_) => Ok(Carried::unknown(plan)),
+            other => {
+                let plan = other.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
+                Ok(Carried::unknown(plan))
+            }
+        }
+    }
+
+    /// A query inside an expression. One that reads columns from outside is left alone.
+    fn subquery(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Subquery(subquery) if subquery.outer_ref_columns.is_empty() => {
+                let inner = self.unordered(Arc::unwrap_or_clone(subquery.subquery))?;
+                let subquery = Subquery { subquery: Arc::new(inner), ..subquery };
+                Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    }
+
+    fn scan(&self, scan: TableScan) -> Result<Carried> {
+        let Some(source) = (self.position)(&scan.source) else {
+            return Ok(Carried::unknown(LogicalPlan::TableScan(scan)));
+        };
+        let schema = Arc::clone(&scan.projected_schema);
+        let seq_index = source.schema().index_of(SEQ_COLUMN)?;
+        let projection = scan.projection.map(|mut columns| {
+            columns.push(seq_index);
+            columns
+        });
+        let scan = TableScanBuilder::new(scan.table_name, source)
+            .with_projection(projection)
+            .with_filters(scan.filters)
+            .with_fetch(scan.fetch)
+            .build()?;
+        let seq = Expr::Column(datafusion::common::Column::new(Some(scan.table_name.clone()), SEQ_COLUMN));
+        let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
+        exprs.push(seq.alias(self.name()));
+        let order = Order::of(vec![Key::ascending(exprs.len() - 1)]).of_positions(1);
+        let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(LogicalPlan::TableScan(scan)))?);
+        Ok(Carried::known(plan, order))
+    }
+
+    fn values(&self, values: Values) -> Result<Carried> {
+        let n_columns = values.schema.fields().len();
+        let seq = arrow::datatypes::Field::new(self.name(), arrow::datatypes::DataType::UInt64, false);
+        let schema = with_columns(&values.schema, vec![(None, Arc::new(seq))])?;
+        let number = |(n, mut row): (usize, Vec<Expr>)| {
+            row.push(lit(n as u64));
+            row
+        };
+        let values = values.values.into_iter().enumerate().map(number).collect();
+        let plan = LogicalPlan::Values(Values { schema, values });
+        Ok(Carried::known(plan, Order::of(vec![Key::ascending(n_columns)]).of_positions(1)))
+    }
+
+    fn projection(&self, projection: Projection) -> Result<Carried> {
+        let input = self.visit(Arc::unwrap_or_clone(projection.input))?;
+        let mut exprs = projection.expr;
+        let schema = Arc::clone(input.plan.schema());
+        let order = input.order.map(|order| order.map_indices(|index| self.carry(&mut exprs, &schema, index)));
+        let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?);
+        Ok(Carried { plan, order })
+    }
+
+    /// The place in `exprs` of the input's column `index`; adds it if it is not there.
+    fn carry(&self, exprs: &mut Vec<Expr>, input: &DFSchemaRef, index: usize) -> usize {
+        let key = column(input, index);
+        if let Some(place) = exprs.iter().position(|expr| *expr == key) {
+            return place;
+        }
+        // A column of the user's must not get in the way of another of the same name.
+        exprs.push(if is_hidden(input.field(index).name()) { key } else { key.alias(self.name()) });
+        exprs.len() - 1
+    }
+
+    fn sort(&self, sort: Sort) -> Result<Carried> {
+        let input = self.visit(Arc::unwrap_or_clone(sort.input))?;
+        let schema = Arc::clone(input.plan.schema());
+        let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
+        let mut keys = vec![];
+        for SortExpr { expr, asc, nulls_first } in sort.expr {
+            // Computed once, in a column, so that nodes above can sort by it again; `random()` would change.
+            let index = match &expr {
+                Expr::Column(column) => schema.index_of_column(column)?,
+                _ => {
+                    exprs.push(expr.alias(self.name()));
+                    exprs.len() - 1
+                }
+            };
+            keys.push(Key { index, asc, nulls_first });
+        }
+        for tie_breaker in input.order.map(|order| order.keys).unwrap_or_default() {
+            if keys.iter().all(|key| key.index != tie_breaker.index) {
+                keys.push(tie_breaker);
+            }
+        }
+        let plan = if exprs.len() > schema.fields().len() {
+            LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?)
+        } else {
+            input.plan
+        };
+        let expr = keys.iter().map(|key| key.sort_expr(plan.schema())).collect();
+        let plan = LogicalPlan::Sort(Sort { expr, input: Arc::new(plan), fetch: sort.fetch });
+        Ok(Carried::known(plan, Order::of(keys).already_sorted()))
+    }
+
+    fn aggregate(&self, aggregate: Aggregate) -> Result<Carried> {
+        let n_group_columns = aggregate.schema.fields().len() - aggregate.aggr_expr.len();
+        let input = self.visit(Arc::unwrap_or_clone(aggregate.input))?;
+        let aggr_expr = functions::order_aggregates(aggregate.aggr_expr, &input)?;
+        let aggregate = Aggregate::try_new(Arc::new(input.plan), aggregate.group_expr, aggr_expr)?;
+        Ok(Carried::by_columns(LogicalPlan::Aggregate(aggregate), n_group_columns))
+    }
+
+    fn distinct(&self, input: LogicalPlan) -> Result<Carried> {
+        let schema = Arc::clone(input.schema());
+        let n_columns = schema.fields().len();
+        let input = self.visit(input)?;
+        match &input.order {
+            Some(order) if order.keys.len() == 1 && order.keys[0].asc && n_columns > 0 => {
+                let first =
+                    datafusion::functions_aggregate::expr_fn::min(column(input.plan.schema(), order.keys[0].index));
+                let group = schema.columns().into_iter().map(Expr::Column).collect();
+                let order = Order { keys: vec![Key::ascending(n_columns)], sorted: false, ..order.clone() };
+                let aggregate = Aggregate::try_new(Arc::new(input.plan), group, vec![first.alias(self.name())])?;
+                Ok(Carried::known(LogicalPlan::Aggregate(aggregate), order))
+            }
+            _ => {
+                let plan = LogicalPlan::Distinct(Distinct::All(Arc::new(input.strip(&schema)?)));
+                Ok(Carried::by_columns(plan, n_columns))
+            }
+        }
+    }
+
+    fn distinct_on(&self, distinct: DistinctOn) -> Result<Carried> {
+        let input = self.visit(Arc::unwrap_or_clone(distinct.input))?;
+        let Some(order) = input.order else {
+            let DistinctOn { on_expr, select_expr, sort_expr, .. } = distinct;
+            let distinct = DistinctOn::try_new(on_expr, select_expr, sort_expr, Arc::new(input.plan))?;
+            return Ok(Carried::unknown(LogicalPlan::Distinct(Distinct::On(distinct))));
+        };
+        let schema = Arc::clone(input.plan.schema());
+        let mut select_expr = distinct.select_expr;
+        let mut keys = vec![];
+        // Rows come out as `ORDER BY` says, if it is there; which row of a group is kept, it decides in any case.
+        for SortExpr { expr, asc, nulls_first } in distinct.sort_expr.iter().flatten() {
+            select_expr.push(expr.clone().alias(self.name()));
+            keys.push(Key { index: select_expr.len() - 1, asc: *asc, nulls_first: *nulls_first });
+        }
+        let by_group = || distinct.on_expr.iter().map(|expr| expr.clone().sort(true, false)).collect();
+        let mut sort_expr = distinct.sort_expr.unwrap_or_else(by_group);
+        sort_expr.extend(order.keys.iter().map(|key| key.sort_expr(&schema)));
+        let spans = order.spans.filter(|_| keys.is_empty());
+        keys.extend(order.map_indices(|index| self.carry(&mut select_expr, &schema, index)).keys);
+        let order = Order { spans, ..Order::of(keys) };
+        let distinct = DistinctOn::try_new(distinct.on_expr, select_expr, Some(sort_expr), Arc::new(input.plan))?;
+        Ok(Carried::known(LogicalPlan::Distinct(Distinct::On(distinct)), order))
+    }
+
+    fn unnest(&self, unnest: Unnest) -> Result<Carried> {
+        let input = self.visit(Arc::unwrap_or_clone(unnest.input))?;
+        let schema = Arc::clone(input.plan.schema());
+        let plan = Unnest::try_new(Arc::new(input.plan), unnest.exec_columns.clone(), unnest.options)?;
+        let place = |key: &Key| {
+            let column = datafusion::common::Column::from(schema.qualified_field(key.index));
+            let unnested = unnest.exec_columns.contains(&column);
+            let index = plan.schema.maybe_index_of_column(&column).filter(|_| !unnested)?;
+            Some(Key { index, ..*key })
+        };
+        let keys = input.order.and_then(|order| order.keys.iter().map(place).collect::<Option<Vec<_>>>());
+        Ok(Carried { order: keys.map(Order::of), plan: LogicalPlan::Unnest(plan) })
+    }
+
+    fn extension(&self, extension: Extension) -> Result<Carried> {
+        if let Some(sample) = extension.node.as_any().downcast_ref::<Sample>() {
+            let input = self.visit(sample.input.clone())?.sorted();
+            let node = Arc::new(Sample { input: input.plan, amount: sample.amount, seed: sample.seed });
+            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node }), order: input.order });
+        }
+        if let Some(write) = extension.node.as_any().downcast_ref::<Write>() {
+            let input = self.sorted(write.input.clone())?;
+            let node = Arc::new(Write::new(input, write.location.clone(), write.options.clone())?);
+            let plan = LogicalPlan::Extension(Extension { node });
+            return Ok(Carried::known(plan, Order::of(vec![]).already_sorted()));
+        }
+        let plan = LogicalPlan::Extension(extension);
+        let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
+        Ok(Carried::unknown(plan))
+    }
+}

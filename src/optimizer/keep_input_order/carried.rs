@@ -1,0 +1,128 @@
+//! A plan on its way up, with the columns that tell the order of its rows.
+//!
+//! Invariant: the plan has all columns of the plan that it replaces, under the same names, and perhaps hidden ones.
+
+use super::SEQ_COLUMN;
+use arrow::datatypes::FieldRef;
+use arrow::row::{RowConverter, SortField};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Sort, SortExpr};
+use std::sync::Arc;
+
+/// One column of an order, by its place in the plan's schema.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Key {
+    pub index: usize,
+    pub asc: bool,
+    pub nulls_first: bool,
+}
+
+impl Key {
+    pub fn ascending(index: usize) -> Self {
+        Self { index, asc: true, nulls_first: false }
+    }
+
+    pub fn sort_expr(&self, schema: &DFSchemaRef) -> SortExpr {
+        column(schema, self.index).sort(self.asc, self.nulls_first)
+    }
+}
+
+/// The order of a plan's rows.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    pub keys: Vec<Key>,
+    /// The rows are in this order already, and nothing above would mix them.
+    pub sorted: bool,
+    /// The only key is a position: a whole number from 0 to this many times 2⁶⁴.
+    pub spans: Option<u64>,
+}
+
+impl Order {
+    pub fn of(keys: Vec<Key>) -> Self {
+        Self { keys, sorted: false, spans: None }
+    }
+
+    pub fn of_positions(self, spans: u64) -> Self {
+        Self { spans: Some(spans), ..self }
+    }
+
+    pub fn already_sorted(self) -> Self {
+        Self { sorted: true, ..self }
+    }
+
+    pub fn not_sorted(self) -> Self {
+        Self { sorted: false, ..self }
+    }
+
+    pub fn map_indices(mut self, mut place: impl FnMut(usize) -> usize) -> Self {
+        self.keys.iter_mut().for_each(|key| key.index = place(key.index));
+        self
+    }
+}
+
+/// A plan and the order of its rows, if that is known.
+pub(super) struct Carried {
+    pub plan: LogicalPlan,
+    pub order: Option<Order>,
+}
+
+impl Carried {
+    pub fn known(plan: LogicalPlan, order: Order) -> Self {
+        Self { plan, order: Some(order) }
+    }
+
+    pub fn unknown(plan: LogicalPlan) -> Self {
+        Self { plan, order: None }
+    }
+
+    /// A plan whose rows are told apart by their first columns; unknown if some cannot be sorted by.
+    pub fn by_columns(plan: LogicalPlan, n_columns: usize) -> Self {
+        let fields: Vec<SortField> =
+            plan.schema().fields()[..n_columns].iter().map(|field| SortField::new(field.data_type().clone())).collect();
+        if !RowConverter::supports_fields(&fields) {
+            return Self::unknown(plan);
+        }
+        Self::known(plan, Order::of((0..n_columns).map(Key::ascending).collect()))
+    }
+
+    /// The same rows, in order if it is known.
+    pub fn sorted(self) -> Self {
+        match self.order {
+            Some(order) if !order.sorted => {
+                let plan = if order.keys.is_empty() {
+                    self.plan
+                } else {
+                    let expr = order.keys.iter().map(|key| key.sort_expr(self.plan.schema())).collect();
+                    LogicalPlan::Sort(Sort { expr, input: Arc::new(self.plan), fetch: None })
+                };
+                Self::known(plan, order.already_sorted())
+            }
+            _ => self,
+        }
+    }
+
+    /// Without the hidden columns: exactly the columns of `schema`.
+    pub fn strip(self, schema: &DFSchemaRef) -> Result<LogicalPlan> {
+        if self.plan.schema().columns() == schema.columns() {
+            return Ok(self.plan);
+        }
+        let columns = schema.columns().into_iter().map(Expr::Column).collect();
+        Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(self.plan))?))
+    }
+}
+
+pub(super) fn column(schema: &DFSchemaRef, index: usize) -> Expr {
+    Expr::Column(Column::from(schema.qualified_field(index)))
+}
+
+/// Whether a column is one of this rule's.
+pub(super) fn is_hidden(name: &str) -> bool {
+    name.strip_prefix(SEQ_COLUMN).is_some_and(|rest| rest.starts_with('_'))
+}
+
+/// `schema` with more columns at its end.
+pub(super) fn with_columns(schema: &DFSchema, more: Vec<(Option<TableReference>, FieldRef)>) -> Result<DFSchemaRef> {
+    let fields = schema.iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
+    Ok(Arc::new(DFSchema::new_with_metadata(fields.chain(more).collect(), schema.metadata().clone())?))
+}

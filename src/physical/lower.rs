@@ -1,0 +1,72 @@
+//! Our plan nodes to their executors.
+
+use crate::exec::{SampleExec, WriteExec};
+use crate::logical::nodes::{Sample, Write};
+use crate::sinks::{SinkOptions, SinkSpec};
+use crate::{Error, bug};
+use async_trait::async_trait;
+use datafusion::common::Result;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use datafusion::catalog::Session;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// DataFusion's planner, taught our nodes.
+#[derive(Debug)]
+pub struct Lowering;
+
+#[async_trait]
+impl QueryPlanner for Lowering {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Lowering)]).create_physical_plan(plan, session).await
+    }
+}
+
+#[async_trait]
+impl ExtensionPlanner for Lowering {
+    async fn plan_extension(
+        &self,
+        _planner: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _logical_inputs: &[&LogicalPlan],
+        physical_inputs: &[Arc<dyn ExecutionPlan>],
+        _session: &dyn Session,
+        _planning: &PhysicalPlanningContext,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let [input] = physical_inputs else { return Ok(None) };
+        if let Some(sample) = node.as_any().downcast_ref::<Sample>() {
+            return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed))));
+        }
+        if let Some(write) = node.as_any().downcast_ref::<Write>() {
+            return Ok(Some(Arc::new(WriteExec::new(input.clone(), sink_spec(write)?))));
+        }
+        Ok(None)
+    }
+}
+
+/// What a plan's `INTO` says that the whole run needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteTarget {
+    /// Where lines that cannot be read go.
+    pub rejects: Option<PathBuf>,
+}
+
+/// The `INTO` of a plan, if it has one.
+pub fn write_of(plan: &LogicalPlan) -> Option<WriteTarget> {
+    let LogicalPlan::Extension(extension) = plan else { return None };
+    let write = extension.node.as_any().downcast_ref::<Write>()?;
+    let rejects = write.options.iter().find(|(name, _)| name == "rejects").map(|(_, path)| PathBuf::from(path));
+    Some(WriteTarget { rejects })
+}
+
+fn sink_spec(write: &Write) -> Result<SinkSpec, Error> {
+    let mut options = SinkOptions::default();
+    for (name, value) in &write.options {
+        options.set(name, value).map_err(|_| bug!("the binder let option `{name}` = `{value}` pass"))?;
+    }
+    Ok(SinkSpec { location: write.location.clone(), options })
+}

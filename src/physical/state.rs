@@ -1,0 +1,146 @@
+//! DataFusion, set up: our functions, rules, limits.
+//!
+//! One place says which of DataFusion's habits we change, and why.
+
+use super::SplitFilters;
+use super::lower::Lowering;
+use crate::cost::{FunctionPrice, FunctionPrices};
+use crate::logical::scalar_udf;
+use crate::ops::Registry;
+use crate::optimizer::KeepInputOrder;
+use crate::sources::{ExtraColumns, FileTable};
+use crate::{Config, Result};
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider};
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::config::SessionConfig;
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::TableSource;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+const CATALOG: &str = "datafusion";
+const SCHEMA: &str = "public";
+
+/// The state of a new session.
+pub fn session_state(config: &Config, operators: &Registry) -> Result<SessionState> {
+    build(SessionStateBuilder::new().with_default_features(), SessionConfig::new(), config, operators)
+}
+
+/// The same state under changed settings: tables, views and `datafusion.*` settings stay.
+pub fn session_state_from(state: &SessionState, config: &Config, operators: &Registry) -> Result<SessionState> {
+    let base = state.config().clone();
+    let mut builder = SessionStateBuilder::new_with_default_features().with_session_id(state.session_id().to_string());
+    builder = builder.with_catalog_list(state.catalog_list().clone());
+    build(builder, base, config, operators)
+}
+
+/// A copy whose tables and views can change without changing the original's.
+pub async fn separate(state: &SessionState) -> Result<SessionState> {
+    let schema = MemorySchemaProvider::new();
+    if let Some(original) = state.catalog_list().catalog(CATALOG).and_then(|catalog| catalog.schema(SCHEMA)) {
+        for name in original.table_names() {
+            if let Some(table) = original.table(&name).await? {
+                schema.register_table(name, table)?;
+            }
+        }
+    }
+    let catalog = MemoryCatalogProvider::new();
+    catalog.register_schema(SCHEMA, Arc::new(schema))?;
+    let catalogs = MemoryCatalogProviderList::new();
+    datafusion::catalog::CatalogProviderList::register_catalog(&catalogs, CATALOG.to_string(), Arc::new(catalog));
+    Ok(SessionStateBuilder::new_from_existing(state.clone()).with_catalog_list(Arc::new(catalogs)).build())
+}
+
+/// The SQL tables and views of a session.
+pub fn catalog_tables(state: &SessionState) -> Vec<(String, SchemaRef)> {
+    let Some(schema) = state.catalog_list().catalog(CATALOG).and_then(|catalog| catalog.schema(SCHEMA)) else {
+        return vec![];
+    };
+    let mut names = schema.table_names();
+    names.sort();
+    names
+        .into_iter()
+        .filter_map(|name| {
+            // In-memory catalogs answer at once.
+            let table = futures::executor::block_on(schema.table(&name)).ok()??;
+            Some((name, table.schema()))
+        })
+        .collect()
+}
+
+fn build(builder: SessionStateBuilder, base: SessionConfig, config: &Config, operators: &Registry) -> Result<SessionState> {
+    let mut session = base.with_target_partitions(config.threads.get()).with_batch_size(config.batch_rows.get());
+    let options = session.options_mut();
+    // JSON's field names are case-sensitive; so are ours.
+    options.sql_parser.enable_ident_normalization = false;
+    options.sql_parser.map_string_types_to_utf8view = false;
+    options.sql_parser.collect_spans = true;
+    // `ORDER BY` before another verb means what it says.
+    options.sql_parser.enable_subquery_sort_elimination = false;
+    // Otherwise `stats(text)['words']` and `stats(text)['lines']` compute `stats` twice.
+    options.optimizer.enable_leaf_expression_pushdown = false;
+    // Merging sorted partitions keeps the input's order; repartitioning a scan in turn would lose it.
+    options.optimizer.prefer_existing_sort = true;
+    options.optimizer.enable_round_robin_repartition = false;
+
+    let mut builder = builder
+        .with_config(session)
+        .with_runtime_env(runtime(config)?)
+        .with_query_planner(Arc::new(Lowering))
+        .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))));
+    let functions = builder.scalar_functions().get_or_insert_default();
+    functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
+    if config.optimize {
+        builder = builder.with_physical_optimizer_rules(physical_rules(config, operators));
+    }
+    Ok(builder.build())
+}
+
+/// DataFusion's rules with ours among them: after all that look for its own filters, before the last checks.
+fn physical_rules(config: &Config, operators: &Registry) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
+    rules.insert(at, Arc::new(SplitFilters::new(prices(operators), config.batch_bytes.get())));
+    rules
+}
+
+fn prices(operators: &Registry) -> FunctionPrices {
+    let operators = operators.clone();
+    Arc::new(move |name| {
+        let cost = operators.find(name)?.cost;
+        Some(FunctionPrice { ns_per_row: cost.ns_per_row, ns_per_byte: cost.ns_per_byte })
+    })
+}
+
+/// The same table with the position of each row, if it is one of our files.
+fn with_position(source: &Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> {
+    let provider = source_as_provider(source).ok()?;
+    let files = provider.downcast_ref::<FileTable>()?;
+    let extra = ExtraColumns { position: true, ..files.extra() };
+    Some(provider_as_source(Arc::new(files.with_extra(extra))))
+}
+
+fn runtime(config: &Config) -> Result<Arc<RuntimeEnv>> {
+    const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
+    let mut builder = RuntimeEnvBuilder::new();
+    if let Some(limit_bytes) = config.memory_limit_bytes.or_else(most_of_free_memory) {
+        // Fair: an operator that can spill gets its share, and cannot starve the others.
+        let pool = TrackConsumersPool::new(FairSpillPool::new(limit_bytes), NAMED_IN_ERRORS);
+        builder = builder.with_memory_pool(Arc::new(pool));
+    }
+    Ok(builder.build_arc()?)
+}
+
+/// 80 % of what the system says is free; `None` where it does not say.
+fn most_of_free_memory() -> Option<usize> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024 / 10 * 8)
+}

@@ -1,0 +1,22 @@
+//! JSON Lines: one object a line, written straight from Arrow arrays.
+//!
+//! - Null columns and struct members are written as `null`, as DuckDB and Hugging Face datasets do: every line shows
+//!   the whole schema, and loaders that learn it from the first lines are right.
+//! - `_extra`, a text column that holds a JSON object, carries the fields that did not fit the schema when the document
+//!   was read. Its members become ordinary fields again: in the place of a null column of that name, else at the end.
+//!   A member whose column has a value loses to it. Text in `_extra` that is no object is written as it is.
+//! - Numbers keep their shortest exact form; NaN and infinities, which JSON cannot say, are `null`. Decimals are
+//!   numbers, binary is hex text, dates and times are ISO 8601 text.
+//! - Strings are escaped only where JSON demands it; everything else stays UTF-8.
+//!
+//! Invariant: each row is one line of valid JSON. Not here: where chunks and files are cut (`lines.rs`).
+
+mod escape;
+mod rows;
+mod value;
+
+pub(super) use rows::JsonRows;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The rows of a batch as JSON objects, with the members of `_extra` back in their places.
+//!
+//! Not here: values inside a column (`value.rs`), strings (`escape.rs`).
+
+use super::escape::write_string;
+use super::value::Column;
+use crate::sinks::lines::EncodeRow;
+use crate::{Error, Result};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::DataType;
+use std::collections::HashMap;
+
+/// The column whose members are fields of the document.
+const EXTRA: &str = "_extra";
+
+/// The columns of a batch, ready to be written row by row.
+pub(in crate::sinks) struct JsonRows<'a> {
+    /// `"name":` and the values.
+    columns: Vec<(Vec<u8>, Column<'a>)>,
+    extra: Option<Extra<'a>>,
+}
+
+/// The `_extra` column, and where its members' columns are.
+struct Extra<'a> {
+    array: &'a ArrayRef,
+    column_of: HashMap<&'a str, usize>,
+}
+
+/// One member of an `_extra` object: its name, and its value as it was in the source.
+type Member<'a> = (String, sonic_rs::LazyValue<'a>);
+
+impl<'a> JsonRows<'a> {
+    pub fn new(batch: &'a RecordBatch) -> Result<JsonRows<'a>> {
+        let schema = batch.schema_ref();
+        let is_extra = |i: usize| {
+            let field = schema.field(i);
+            field.name() == EXTRA
+                && matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        };
+        let mut columns = Vec::with_capacity(batch.num_columns());
+        let mut column_of = HashMap::new();
+        let mut extra = None;
+        for (i, array) in batch.columns().iter().enumerate() {
+            if is_extra(i) {
+                extra = Some(array);
+                continue;
+            }
+            let name = schema.field(i).name();
+            column_of.insert(name.as_str(), columns.len());
+            columns.push((object_key(name), Column::new(array.as_ref()).map_err(|error| unwritable(name, &error))?));
+        }
+        let extra = extra.map(|array| Extra { array, column_of });
+        Ok(JsonRows { columns, extra })
+    }
+
+    fn encode_columns(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        for (key, column) in &self.columns {
+            start_field(out, key);
+            column.write(row, out)?;
+        }
+        Ok(())
+    }
+}
+
+impl EncodeRow for JsonRows<'_> {
+    fn encode(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'{');
+        match self.extra.as_ref().and_then(|extra| Some((extra, extra.text(row)?))) {
+            None => self.encode_columns(row, out)?,
+            Some((extra, text)) => match members(text) {
+                Some(members) => self.encode_with(extra, &members, row, out)?,
+                None => {
+                    self.encode_columns(row, out)?;
+                    start_field(out, b"\"_extra\":");
+                    write_string(text, out);
+                }
+            },
+        }
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+}
+
+impl JsonRows<'_> {
+    /// A row with members from `_extra`.
+    fn encode_with(&self, extra: &Extra, members: &[Member], row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut in_place: HashMap<usize, &Member> = HashMap::new();
+        let mut at_end = Vec::new();
+        for member in members {
+            match extra.column_of.get(member.0.as_str()) {
+                Some(&i) => drop(in_place.insert(i, member)),
+                None => at_end.push(member),
+            }
+        }
+        for (i, (key, column)) in self.columns.iter().enumerate() {
+            start_field(out, key);
+            match in_place.get(&i) {
+                Some((_, value)) if column.is_null(row) => write_raw(value, out),
+                _ => column.write(row, out)?,
+            }
+        }
+        for (name, value) in at_end {
+            start_field(out, &object_key(name));
+            write_raw(value, out);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Extra<'a> {
+    fn text(&self, row: usize) -> Option<&'a str> {
+        let array = self.array;
+        if array.is_null(row) {
+            return None;
+        }
+        Some(match array.data_type() {
+            DataType::Utf8 => array.as_string::<i32>().value(row),
+            DataType::LargeUtf8 => array.as_string::<i64>().value(row),
+            _ => array.as_string_view().value(row),
+        })
+    }
+}
+
+/// The members of a JSON object, or `None` if the text is not one.
+fn members(text: &str) -> Option<Vec<Member<'_>>> {
+    // The iterator stops at the closing brace; what follows must be nothing, or the line would change.
+    if !text.trim_end().ends_with('}') || sonic_rs::from_str::<sonic_rs::LazyValue>(text).is_err() {
+        return None;
+    }
+    sonic_rs::to_object_iter(text).map(|member| member.map(|(key, value)| (key.to_string(), value)).ok()).collect()
+}
+
+/// A value as it was read; line ends between its parts, which would break the line, become spaces.
+fn write_raw(value: &sonic_rs::LazyValue, out: &mut Vec<u8>) {
+    // Inside of strings JSON has no raw line ends, so each is white space between tokens.
+    let raw = value.as_raw_str().bytes();
+    out.extend(raw.map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+}
+
+/// `"name":`
+pub(super) fn object_key(name: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(name.len() + 3);
+    write_string(name, &mut key);
+    key.push(b':');
+    key
+}
+
+/// A comma if another field came before, and the key.
+pub(super) fn start_field(out: &mut Vec<u8>, key: &[u8]) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(key);
+}
+
+fn unwritable(name: &str, error: &arrow::error::ArrowError) -> Error {
+    Error::Data(format!("column `{name}` cannot be written as JSON: {error}"))
+}

@@ -1,0 +1,98 @@
+//! The files of one output, one after the other: `part-00000.jsonl.zst`, `part-00001.jsonl.zst`, …
+//!
+//! Invariant: parts are numbered in the order of their rows, and a part is opened only when there is something to
+//! write into it, except the first: an output without rows is still a file that can be read.
+
+use super::columns::ColumnWriter;
+use super::file::{CompleteFile, Target};
+use super::lines::LineWriter;
+use super::spec::Layout;
+use crate::Result;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Where the next part goes.
+pub(super) struct PartNames {
+    kind: Kind,
+    next_part: usize,
+}
+
+enum Kind {
+    Stdout(Arc<AtomicBool>),
+    Stream(PathBuf, Arc<AtomicBool>),
+    File(PathBuf),
+    Folder { folder: PathBuf, ending: String },
+}
+
+impl PartNames {
+    /// Standard output; `closed` is set when its reader has gone.
+    pub fn stdout(closed: Arc<AtomicBool>) -> PartNames {
+        PartNames { kind: Kind::Stdout(closed), next_part: 0 }
+    }
+
+    /// A device or named pipe.
+    pub fn stream(path: PathBuf, closed: Arc<AtomicBool>) -> PartNames {
+        PartNames { kind: Kind::Stream(path, closed), next_part: 0 }
+    }
+
+    /// One file.
+    pub fn file(path: PathBuf) -> PartNames {
+        PartNames { kind: Kind::File(path), next_part: 0 }
+    }
+
+    /// Numbered files in a folder.
+    pub fn folder(folder: PathBuf, ending: String) -> PartNames {
+        PartNames { kind: Kind::Folder { folder, ending }, next_part: 0 }
+    }
+
+    /// The same, after `n_parts` that exist already.
+    pub fn after(mut self, n_parts: usize) -> PartNames {
+        self.next_part = n_parts;
+        self
+    }
+
+    /// Opens the next part.
+    pub fn open(&mut self) -> Result<Target> {
+        let part = self.next_part;
+        self.next_part += 1;
+        match &self.kind {
+            Kind::Stdout(closed) => Ok(Target::stdout(closed.clone())),
+            Kind::Stream(path, closed) => Target::stream(path, closed.clone()),
+            Kind::File(path) => Target::create(path),
+            Kind::Folder { folder, ending } => Target::create(&folder.join(format!("part-{part:05}.{ending}"))),
+        }
+    }
+}
+
+/// Writes one sequence of rows into one sequence of parts.
+pub(super) enum OutputWriter {
+    Lines(LineWriter),
+    Columns(ColumnWriter),
+}
+
+impl OutputWriter {
+    pub fn create(layout: &Layout, schema: SchemaRef, names: PartNames) -> Result<OutputWriter> {
+        if layout.format.is_lines() {
+            Ok(OutputWriter::Lines(LineWriter::create(layout, &schema, names)?))
+        } else {
+            Ok(OutputWriter::Columns(ColumnWriter::create(layout, &schema, names)?))
+        }
+    }
+
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            OutputWriter::Lines(writer) => writer.write(batch),
+            OutputWriter::Columns(writer) => writer.write(batch),
+        }
+    }
+
+    pub fn finish(self) -> Result<Vec<CompleteFile>> {
+        match self {
+            OutputWriter::Lines(writer) => writer.finish(),
+            OutputWriter::Columns(writer) => writer.finish(),
+        }
+    }
+}

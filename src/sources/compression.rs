@@ -1,0 +1,144 @@
+//! Opens a file and unpacks it.
+//!
+//! Invariant: every member of a multi-member file is read: a gzip of several members, a zstd of several frames,
+//! several bzip2 or xz streams. Bytes are counted as they are on disk.
+
+use super::spec::Compression;
+use std::fs::File;
+use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A stream of unpacked bytes.
+pub(crate) type ByteStream = Box<dyn Read + Send>;
+
+const READ_BUFFER_BYTES: usize = 256 << 10;
+
+/// Bytes read of a file so far, as on disk; shared with whoever reports progress.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByteCount(Arc<AtomicU64>);
+
+impl ByteCount {
+    /// The bytes counted since the last call.
+    pub fn take(&self) -> u64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+struct Counted<R> {
+    inner: R,
+    count: ByteCount,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.inner.read(buffer)?;
+        self.count.0.fetch_add(n_bytes as u64, Ordering::Relaxed);
+        Ok(n_bytes)
+    }
+}
+
+/// Opens a file and unpacks it as `compression` says, or as its ending and first bytes tell.
+pub(crate) fn open_file(path: &Path, compression: Option<Compression>, count: &ByteCount) -> io::Result<ByteStream> {
+    let from_ending = || path.file_name().and_then(|name| Compression::of_file_name(&name.to_string_lossy()).1);
+    unpack(File::open(path)?, compression.or_else(from_ending), count)
+}
+
+/// Unpacks a stream; without a given compression its first bytes decide.
+pub(crate) fn unpack(
+    stream: impl Read + Send + 'static,
+    compression: Option<Compression>,
+    count: &ByteCount,
+) -> io::Result<ByteStream> {
+    let counted = Counted { inner: stream, count: count.clone() };
+    let (head, stream) = peek(counted, 6)?;
+    let compression = compression.unwrap_or_else(|| by_magic_bytes(&head));
+    let buffered = BufReader::with_capacity(READ_BUFFER_BYTES, stream);
+    if head.is_empty() {
+        // An empty file is empty, whatever its ending says.
+        return Ok(Box::new(buffered));
+    }
+    Ok(match compression {
+        Compression::None => Box::new(buffered),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
+        Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
+        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered)),
+    })
+}
+
+/// The first bytes of a stream, and the stream as if they had not been read.
+pub(crate) fn peek<R: Read>(mut stream: R, n_bytes: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+    let mut head = Vec::with_capacity(n_bytes);
+    stream.by_ref().take(n_bytes as u64).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(stream)))
+}
+
+fn by_magic_bytes(head: &[u8]) -> Compression {
+    match head {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+        _ => Compression::None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// `text` packed as one complete member.
+    fn pack(text: &str, compression: Compression) -> Vec<u8> {
+        let bytes = text.as_bytes();
+        match compression {
+            Compression::None => bytes.to_vec(),
+            Compression::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+            Compression::Zstd => zstd::encode_all(bytes, 1).unwrap(),
+            Compression::Bzip2 => {
+                let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+            Compression::Xz => {
+                let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            }
+        }
+    }
+
+    #[test]
+    fn all_members_are_read_and_compression_is_found_by_magic_bytes() {
+        use Compression::*;
+        for compression in [None, Gzip, Zstd, Bzip2, Xz] {
+            let packed = [pack("one\n", compression), pack("two\n", compression), pack("three", compression)].concat();
+            let count = ByteCount::default();
+            let mut text = String::new();
+            unpack(Cursor::new(packed.clone()), Option::None, &count).unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(text, "one\ntwo\nthree", "{compression:?}");
+            assert_eq!(count.take(), packed.len() as u64);
+        }
+    }
+
+    #[test]
+    fn truncated_members_are_errors() {
+        use Compression::*;
+        let text: String = (0..20_000u64).map(|i| (i * i * 7919 % 1_000_003).to_string()).collect();
+        for compression in [Gzip, Zstd, Bzip2, Xz] {
+            let mut packed = pack(&text, compression);
+            packed.truncate(packed.len() * 2 / 3);
+            let mut unpacked = Vec::new();
+            let result =
+                unpack(Cursor::new(packed), Option::None, &ByteCount::default()).unwrap().read_to_end(&mut unpacked);
+            assert!(result.is_err(), "{compression:?}");
+        }
+    }
+}

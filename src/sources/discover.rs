@@ -1,0 +1,322 @@
+//! Finds the files of a source: one file, a glob, a folder, and the hive partitions in their paths.
+//!
+//! Invariant: files come sorted by path, each once, and their paths look as the user wrote them
+//! (a relative location gives relative paths), so that `_file` and row positions do not depend on the machine.
+//! Not here: what is inside the files.
+
+use super::spec::{Format, SourceSpec};
+use crate::diag::nearest;
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One file of a source.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The path as shown in `_file`.
+    pub name: String,
+    /// Its size on disk.
+    pub size_bytes: u64,
+    /// `key=value` folders on the way to it.
+    pub partitions: Vec<(String, Option<String>)>,
+}
+
+/// The files of a source and the one format they share.
+#[derive(Clone, Debug)]
+pub(crate) struct Discovered {
+    pub files: Vec<SourceFile>,
+    pub format: Format,
+}
+
+/// Finds the files that `spec` names and settles their format.
+pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
+    let location = spec.location.as_str();
+    let path = Path::new(location);
+    if path.is_dir() {
+        let found = walk_folder(path)?;
+        choose_in_folder(spec, found)
+    } else if path.exists() {
+        let file = source_file(path.to_path_buf(), false)?;
+        let format = one_format(spec, std::slice::from_ref(&file))?;
+        Ok(Discovered { files: vec![file], format })
+    } else if location.contains(['*', '?', '[']) {
+        let files = match_glob(location)?;
+        let format = one_format(spec, &files)?;
+        Ok(Discovered { files, format })
+    } else {
+        Err(no_such_file(location))
+    }
+}
+
+fn source_file(path: PathBuf, in_many: bool) -> Result<SourceFile> {
+    let size_bytes = fs::metadata(&path).map_err(|e| Error::io(&path, e))?.len();
+    let partitions = if in_many { hive_partitions(&path) } else { Vec::new() };
+    Ok(SourceFile { name: path.to_string_lossy().into_owned(), path, size_bytes, partitions })
+}
+
+fn walk_folder(root: &Path) -> Result<Vec<SourceFile>> {
+    let visible =
+        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
+    let mut files = Vec::new();
+    for entry in walkdir::WalkDir::new(root).follow_links(true).into_iter().filter_entry(visible) {
+        let entry = entry.map_err(|e| {
+            let path = e.path().unwrap_or(root).to_path_buf();
+            Error::io(path, e.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links")))
+        })?;
+        if entry.file_type().is_file() {
+            files.push(source_file(entry.into_path(), true)?);
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..Default::default() };
+    let matches = glob::glob_with(pattern, options)
+        .map_err(|e| Error::Data(format!("`{pattern}` is not a valid glob: {} at character {}", e.msg, e.pos + 1)))?;
+    let mut files = Vec::new();
+    for found in matches {
+        let path = found.map_err(|e| Error::io(e.path().to_path_buf(), std::io::Error::other(e.to_string())))?;
+        if path.is_file() {
+            files.push(source_file(path, true)?);
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::Data(format!("no file matches '{pattern}'{}", what_is_there(Path::new(pattern)))));
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// The nearest folder of a path or pattern that exists, and what files it has.
+fn what_is_there(path: &Path) -> String {
+    let has_wildcard = |part: &Path| part.to_string_lossy().contains(['*', '?', '[']);
+    let mut folder = path.parent();
+    while let Some(parent) = folder {
+        let shown = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        if !has_wildcard(parent) && shown.is_dir() {
+            let names = sibling_names(shown);
+            let listed: Vec<_> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+            return if listed.is_empty() {
+                format!("; the folder '{}' is empty", shown.display())
+            } else {
+                format!("; the folder '{}' has {}{more}", shown.display(), listed.join(", "))
+            };
+        }
+        folder = parent.parent();
+    }
+    String::new()
+}
+
+fn sibling_names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+}
+
+fn no_such_file(location: &str) -> Error {
+    let path = Path::new(location);
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let help = match nearest(&name, sibling_names(folder)) {
+        Some(near) if folder == Path::new(".") => format!("; did you mean '{near}'?"),
+        Some(near) => format!("; did you mean '{}'?", folder.join(near).display()),
+        None => what_is_there(path),
+    };
+    Error::Data(format!("no file or folder '{location}'{help}"))
+}
+
+fn format_of(file: &SourceFile) -> Option<Format> {
+    Format::of_file_name(&file.name)
+}
+
+/// The format of files that were named one by one or by a glob: all of them are meant.
+fn one_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
+    if let Some(format) = spec.options.format {
+        return Ok(format);
+    }
+    if let Some(unknown) = files.iter().find(|file| format_of(file).is_none()) {
+        return Err(Error::Data(format!(
+            "cannot tell the format of '{}' from its ending; say it with WITH (format = 'jsonl'), or one of {}",
+            unknown.name,
+            Format::NAMES.join(", ")
+        )));
+    }
+    same_format(spec, files)
+}
+
+/// In a folder, files of unknown endings lie about; a set format picks its own files.
+fn choose_in_folder(spec: &SourceSpec, found: Vec<SourceFile>) -> Result<Discovered> {
+    let shown = &spec.location;
+    if found.is_empty() {
+        return Err(Error::Data(format!(
+            "the folder '{shown}' has no files (names that begin with `.` or `_` are skipped)"
+        )));
+    }
+    if let Some(format) = spec.options.format {
+        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| format_of(file) == Some(format));
+        let files = if own.is_empty() { others } else { own };
+        return Ok(Discovered { files, format });
+    }
+    let n_found = found.len();
+    let files: Vec<_> = found.into_iter().filter(|file| format_of(file).is_some()).collect();
+    if files.is_empty() {
+        return Err(Error::Data(format!(
+            "none of the {n_found} files in '{shown}' has an ending that tells its format; \
+             say it with WITH (format = 'jsonl'), or one of {}",
+            Format::NAMES.join(", ")
+        )));
+    }
+    let format = same_format(spec, &files)?;
+    Ok(Discovered { files, format })
+}
+
+fn same_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
+    let mut seen: Vec<(Format, &SourceFile)> = Vec::new();
+    for file in files {
+        if let Some(format) = format_of(file)
+            && !seen.iter().any(|(known, _)| *known == format)
+        {
+            seen.push((format, file));
+        }
+    }
+    match seen.as_slice() {
+        [] => Err(crate::bug!("no format for '{}'", spec.location)),
+        [(format, _)] => Ok(*format),
+        [(first, a), (second, b), ..] => Err(Error::Data(format!(
+            "'{}' holds files of different formats: '{}' is {first}, '{}' is {second}; \
+             choose with a glob such as '*.{first}', or with WITH (format = '{first}')",
+            spec.location, a.name, b.name
+        ))),
+    }
+}
+
+/// `lang=en/year=2024` on the way to a file. The file's own name does not count.
+fn hive_partitions(path: &Path) -> Vec<(String, Option<String>)> {
+    let mut partitions: Vec<(String, Option<String>)> = Vec::new();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        let part = part.as_os_str().to_string_lossy();
+        if let Some((key, value)) = part.split_once('=')
+            && !key.is_empty()
+            && !partitions.iter().any(|(known, _)| known == key)
+        {
+            let value = (value != "__HIVE_DEFAULT_PARTITION__").then(|| percent_decode(value));
+            partitions.push((key.to_string(), value));
+        }
+    }
+    partitions
+}
+
+fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let hex = (bytes[i] == b'%').then(|| text.get(i + 1..i + 3)).flatten();
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                i += 3;
+            }
+            None => {
+                decoded.push(bytes[i]);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_string())
+}
+
+/// The partition keys of all files, in order of first sight; `true` where all values are whole numbers.
+pub(crate) fn partition_columns(files: &[SourceFile]) -> Vec<(String, bool)> {
+    let mut keys: Vec<String> = Vec::new();
+    for (key, _) in files.iter().flat_map(|file| &file.partitions) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys.into_iter()
+        .map(|key| {
+            let values: BTreeSet<&str> = files
+                .iter()
+                .flat_map(|file| &file.partitions)
+                .filter(|(known, _)| *known == key)
+                .filter_map(|(_, value)| value.as_deref())
+                .collect();
+            // `007` is a name, not a number: reading it as 7 would lose it.
+            let whole = |value: &&str| value.parse::<i64>().is_ok_and(|number| number.to_string() == **value);
+            let is_int = !values.is_empty() && values.iter().all(whole);
+            (key, is_int)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    fn names(folder: &tempfile::TempDir, pattern: &str) -> Result<Vec<String>> {
+        let location = folder.path().join(pattern);
+        let found = discover(&SourceSpec::new(location.to_string_lossy()))?;
+        let strip = |file: &SourceFile| file.path.strip_prefix(folder.path()).unwrap().display().to_string();
+        Ok(found.files.iter().map(strip).collect())
+    }
+
+    #[test]
+    fn folders_are_read_deep_in_order_without_hidden_files() {
+        let folder = folder(&["b.jsonl", "a/z.jsonl", ".hidden/x.jsonl", "_tmp.jsonl", "a/.y.jsonl", "LICENSE"]);
+        assert_eq!(names(&folder, "").unwrap(), ["a/z.jsonl", "b.jsonl"]);
+        assert_eq!(names(&folder, "**/*.jsonl").unwrap(), ["_tmp.jsonl", "a/z.jsonl", "b.jsonl"]);
+    }
+
+    #[test]
+    fn misses_say_what_is_there() {
+        let folder = folder(&["docs.jsonl", "more.csv"]);
+        let message = |pattern: &str| names(&folder, pattern).unwrap_err().to_string();
+        assert!(message("docs.json").contains("did you mean"), "{}", message("docs.json"));
+        assert!(message("*.parquet").contains("`docs.jsonl`, `more.csv`"), "{}", message("*.parquet"));
+        assert!(message("").contains("different formats"), "{}", message(""));
+    }
+
+    #[test]
+    fn a_set_format_picks_its_files_from_a_mixed_folder() {
+        let folder = folder(&["docs.jsonl", "more.csv"]);
+        let mut spec = SourceSpec::new(folder.path().to_string_lossy());
+        spec.options.format = Some(Format::Csv);
+        let found = discover(&spec).unwrap();
+        assert_eq!(found.files.len(), 1);
+        assert!(found.files[0].name.ends_with("more.csv"));
+    }
+
+    #[test]
+    fn partitions_come_from_folders_only() {
+        let folder = folder(&["lang=en/n=1/a=b.jsonl", "lang=d%65/n=2/a.jsonl", "lang=x/n=007/a.jsonl"]);
+        let found = discover(&SourceSpec::new(folder.path().to_string_lossy())).unwrap();
+        let langs: Vec<_> = found.files.iter().map(|file| file.partitions[0].1.clone().unwrap()).collect();
+        assert_eq!(langs, ["de", "en", "x"]);
+        assert_eq!(partition_columns(&found.files), [("lang".to_string(), false), ("n".to_string(), false)]);
+        assert_eq!(partition_columns(&found.files[..2])[1], ("n".to_string(), true));
+    }
+}

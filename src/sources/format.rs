@@ -1,0 +1,174 @@
+//! What a format is to the scan: it cuts the input into units on one thread, and decodes a unit into rows on another.
+//!
+//! Adding a format is one implementation of [`FormatReader`] and one line in `open`.
+
+use super::compression::{ByteCount, ByteStream, open_file};
+use super::discover::SourceFile;
+use super::lines::Block;
+use super::queue::{Cancelled, UnitQueue};
+use super::rejects::{Reject, RejectKind, RejectLog};
+use super::spec::Compression;
+use crate::{Error, Result};
+use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
+use datafusion::physical_plan::metrics::Count;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A piece of input that one partition decodes.
+#[derive(Debug)]
+pub(crate) enum Unit {
+    /// Whole lines of one file.
+    Lines(Block),
+    /// Whole small files.
+    Texts(Vec<(usize, Vec<u8>)>),
+    /// A file that its decoder opens itself.
+    File(usize),
+    /// One row group of a Parquet file.
+    RowGroup {
+        file: usize,
+        row_group: usize,
+        first_row: u64,
+        metadata: parquet::arrow::arrow_reader::ArrowReaderMetadata,
+    },
+}
+
+impl Unit {
+    /// Memory that the unit holds while it waits.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Unit::Lines(block) => block.data.len(),
+            Unit::Texts(texts) => texts.iter().map(|(_, text)| text.len()).sum(),
+            Unit::File(_) | Unit::RowGroup { .. } => 0,
+        }
+    }
+}
+
+/// Where a row came from: its file, and its line or row there, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub file: u32,
+    pub row: u64,
+}
+
+/// Decoded rows: the projected columns of the file's own, and each row's origin.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub columns: Vec<ArrayRef>,
+    pub origins: Vec<Origin>,
+}
+
+/// Batches of rows, decoded as they are asked for.
+pub(crate) type RowsIter = Box<dyn Iterator<Item = Result<Rows>> + Send>;
+
+/// Why a reader stopped before the end of its input.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Nobody wants the rest.
+    Cancelled,
+    /// It cannot go on.
+    Failed(Error),
+}
+
+impl From<Cancelled> for Stop {
+    fn from(_: Cancelled) -> Self {
+        Stop::Cancelled
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+/// One format's way from bytes to rows.
+pub(crate) trait FormatReader: Debug + Send + Sync {
+    /// The columns that the files have, all together.
+    fn schema(&self) -> SchemaRef;
+
+    /// Walks the input in order and queues its units. Runs on a thread of its own.
+    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop>;
+
+    /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
+    fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
+}
+
+/// One reading of a source: what to read, how much at a time, and where to report.
+///
+/// The thread that reads and each partition have their own, which differ only in the counters.
+#[derive(Clone, Debug)]
+pub(crate) struct Scan {
+    pub input: Arc<Input>,
+    /// Columns wanted, as indices into the reader's schema.
+    pub projection: Arc<[usize]>,
+    pub batch_rows: usize,
+    pub batch_bytes: usize,
+    pub counters: Counters,
+}
+
+/// The bytes of a source.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub files: Vec<SourceFile>,
+    pub compression: Option<Compression>,
+    /// Standard input in place of the (one) file.
+    pub stdin: Option<StdinOnce>,
+}
+
+/// Standard input, already unpacked and peeked into: it can be taken once.
+pub(crate) struct StdinOnce(pub Mutex<Option<ByteStream>>);
+
+impl Debug for StdinOnce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StdinOnce")
+    }
+}
+
+impl Input {
+    /// Opens a file unpacked. Standard input opens once; that error ends the run, others only the file.
+    pub fn open(&self, file: usize, count: &ByteCount) -> Result<std::io::Result<ByteStream>> {
+        if let Some(stdin) = &self.stdin {
+            let taken = stdin.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return taken.map(Ok).ok_or_else(|| {
+                Error::Data(
+                    "standard input can be read only once, and this query reads '-' twice; \
+                     save it to a file first"
+                        .into(),
+                )
+            });
+        }
+        Ok(open_file(&self.files[file].path, self.compression, count))
+    }
+}
+
+/// What a scan counts, and where its rejects go.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    pub bytes_scanned: Count,
+    pub rejected_rows: Count,
+    pub log: Option<Arc<RejectLog>>,
+}
+
+impl Counters {
+    /// Counts a reject and sets it aside; an error in strict mode.
+    pub fn reject(&self, reject: Reject) -> Result<()> {
+        self.rejected_rows.add(1);
+        tracing::debug!(%reject, "set aside");
+        self.log.as_ref().map_or(Ok(()), |log| log.report(reject))
+    }
+}
+
+impl Scan {
+    /// Sets the rest of a file aside, from `line` and `byte_offset` on, because it cannot be read.
+    pub fn reject_rest(&self, file: usize, line: u64, byte_offset: u64, reason: impl std::fmt::Display) -> Result<()> {
+        self.counters.reject(Reject {
+            file: self.input.files[file].name.clone(),
+            line,
+            byte_offset,
+            kind: RejectKind::Unreadable,
+            reason: format!("cannot read the file from here on: {reason}"),
+            raw: Vec::new(),
+        })
+    }
+}

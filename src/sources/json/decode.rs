@@ -1,0 +1,219 @@
+//! Decodes blocks of JSON Lines into rows.
+//!
+//! A line is first cut into fields (nothing is decoded), then its wanted fields go into their columns: a line that
+//! turns out to be broken has touched no column. Duplicate keys: the last one counts.
+
+use super::column::{ColumnBuilder, ObjectText, fits};
+use super::inspect::LineError;
+use super::value::for_each_field_of_line;
+use super::{JsonReader, Unfit};
+use crate::sources::format::{Origin, Rows, Scan};
+use crate::sources::lines::{Block, Line, LinePlace};
+use crate::sources::rejects::{Reject, RejectKind};
+use crate::{Error, Result};
+use arrow::array::{BooleanArray, StringBuilder};
+use arrow::compute::filter;
+use arrow::datatypes::DataType;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is done with a field of this name.
+#[derive(Clone, Copy)]
+enum Slot {
+    Column(usize),
+    /// Declared but not read: only checked.
+    Check(usize),
+    /// Known and not wanted.
+    Skip,
+}
+
+/// Decodes one block, a batch at a time.
+pub(crate) struct BlockDecoder {
+    scan: Scan,
+    block: Block,
+    place: LinePlace,
+    slots: HashMap<String, Slot>,
+    columns: Vec<(String, ColumnBuilder)>,
+    checks: Vec<(String, DataType)>,
+    unfit: Unfit,
+    /// The column of what did not fit, if the query asks for it.
+    extra: Option<StringBuilder>,
+    /// For each output column the builder's index, or `None` for `_extra`.
+    outputs: Vec<Option<usize>>,
+    scratch: String,
+}
+
+impl BlockDecoder {
+    pub fn new(reader: &JsonReader, block: Block, scan: &Scan) -> Self {
+        let fields = reader.schema.fields();
+        let is_extra = |index: usize| matches!(reader.unfit, Unfit::ToColumn(extra) if extra == index);
+        let wants_extra = scan.projection.iter().any(|index| is_extra(*index));
+        let mut decoder = Self {
+            scan: scan.clone(),
+            place: block.start(),
+            block,
+            slots: HashMap::new(),
+            columns: Vec::new(),
+            checks: Vec::new(),
+            unfit: reader.unfit,
+            extra: wants_extra.then(StringBuilder::new),
+            outputs: Vec::new(),
+            scratch: String::new(),
+        };
+        let mut column_of_field: HashMap<usize, usize> = HashMap::new();
+        for (index, field) in fields.iter().enumerate().filter(|(index, _)| !is_extra(*index)) {
+            let name = &reader.json_names[index];
+            // What does not fit an unread column belongs to `_extra` too, so then every column is built.
+            let slot = if wants_extra || scan.projection.contains(&index) {
+                column_of_field.insert(index, decoder.columns.len());
+                decoder.columns.push((name.clone(), ColumnBuilder::new(field.data_type())));
+                Slot::Column(decoder.columns.len() - 1)
+            } else if reader.unfit == Unfit::RejectDeclared && field.data_type() != &DataType::Utf8 {
+                decoder.checks.push((name.clone(), field.data_type().clone()));
+                Slot::Check(decoder.checks.len() - 1)
+            } else {
+                Slot::Skip
+            };
+            decoder.slots.insert(name.clone(), slot);
+        }
+        decoder.outputs = scan.projection.iter().map(|index| column_of_field.get(index).copied()).collect();
+        decoder
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Rows>> {
+        let mut origins = Vec::new();
+        let mut keep: Vec<bool> = Vec::new();
+        let block =
+            std::mem::replace(&mut self.block, Block { file: 0, first_line: 0, byte_offset: 0, data: Vec::new() });
+        let mut values: Vec<Option<&str>> = vec![None; self.columns.len()];
+        while origins.len() < self.scan.batch_rows {
+            let Some(line) = block.next_line(&mut self.place) else { break };
+            if line.bytes.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            values.fill(None);
+            match self.split_line(&line, &mut values) {
+                Ok(unknown) => {
+                    let misfit = self.append_row(&values, unknown);
+                    keep.push(misfit.is_none());
+                    origins.push(Origin { file: block.file as u32, row: line.number });
+                    if let Some(error) = misfit {
+                        self.reject(&block, &line, error)?;
+                    }
+                }
+                Err(error) => self.reject(&block, &line, error)?,
+            }
+        }
+        self.block = block;
+        if origins.is_empty() {
+            return Ok(None);
+        }
+        self.finish_batch(origins, keep).map(Some)
+    }
+
+    /// Cuts a line into the values of the columns; returns the fields that no column is for.
+    fn split_line<'a>(
+        &self,
+        line: &Line<'a>,
+        values: &mut [Option<&'a str>],
+    ) -> Result<Vec<(Cow<'a, str>, &'a str)>, LineError> {
+        let text = std::str::from_utf8(line.bytes).map_err(|error| {
+            let reason = format!("not UTF-8: byte {} of the line is invalid", error.valid_up_to() + 1);
+            LineError::new(RejectKind::InvalidText, reason)
+        })?;
+        let mut checked: Vec<Option<&str>> = vec![None; self.checks.len()];
+        let mut unknown: Vec<(Cow<'a, str>, &'a str)> = Vec::new();
+        let wants_unknown = self.extra.is_some() || self.unfit == Unfit::Reject;
+        for_each_field_of_line(text, |name, value| match self.slots.get(name.as_ref()) {
+            Some(Slot::Column(index)) => values[*index] = Some(value),
+            Some(Slot::Check(index)) => checked[*index] = Some(value),
+            Some(Slot::Skip) => {}
+            None if wants_unknown => match unknown.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known = value,
+                None => unknown.push((name, value)),
+            },
+            None => {}
+        })?;
+        for ((name, data_type), value) in self.checks.iter().zip(checked) {
+            if let Some(value) = value.filter(|value| !fits(data_type, value)) {
+                return Err(wrong_type(name, value));
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Adds a row; an error if it must not stay.
+    fn append_row(&mut self, values: &[Option<&str>], unknown: Vec<(Cow<'_, str>, &str)>) -> Option<LineError> {
+        let mut error = None;
+        let mut extra = ObjectText::default();
+        for ((name, column), value) in self.columns.iter_mut().zip(values) {
+            if let Some(residue) = column.append(*value, &mut self.scratch) {
+                if matches!(self.unfit, Unfit::ToColumn(_)) {
+                    extra.push(name, &residue);
+                } else {
+                    error.get_or_insert_with(|| wrong_type(name, &residue));
+                }
+            }
+        }
+        for (name, value) in unknown {
+            if self.unfit == Unfit::Reject {
+                let reason = format!("field `{name}` was not there when the columns were learnt: the file has changed");
+                error.get_or_insert(LineError::new(RejectKind::WrongType, reason));
+            } else {
+                extra.push(&name, value);
+            }
+        }
+        if let Some(column) = &mut self.extra {
+            column.append_option(extra.finish());
+        }
+        error
+    }
+
+    fn finish_batch(&mut self, mut origins: Vec<Origin>, keep: Vec<bool>) -> Result<Rows> {
+        let failed = |error: arrow::error::ArrowError| crate::bug!("building a JSON column: {error}");
+        let built = self.columns.iter_mut().map(|(_, column)| column.finish()).collect::<Result<Vec<_>, _>>();
+        let built = built.map_err(failed)?;
+        let extra = self.extra.as_mut().map(|column| Arc::new(column.finish()) as _);
+        let mut columns = Vec::with_capacity(self.outputs.len());
+        for output in &self.outputs {
+            let column = match output {
+                Some(index) => built.get(*index).cloned(),
+                None => extra.clone(),
+            };
+            columns.push(column.ok_or_else(|| crate::bug!("a projected JSON column was not built"))?);
+        }
+        if keep.contains(&false) {
+            let mask = BooleanArray::from(keep.clone());
+            columns = columns.iter().map(|column| filter(column, &mask)).collect::<Result<_, _>>().map_err(failed)?;
+            let mut kept = keep.iter();
+            origins.retain(|_| kept.next().copied().unwrap_or(false));
+        }
+        Ok(Rows { columns, origins })
+    }
+
+    fn reject(&self, block: &Block, line: &Line<'_>, error: LineError) -> Result<()> {
+        self.scan.counters.reject(Reject {
+            file: self.scan.input.files[block.file].name.clone(),
+            line: line.number,
+            byte_offset: line.byte_offset,
+            kind: error.kind,
+            reason: error.reason,
+            raw: line.bytes.to_vec(),
+        })
+    }
+}
+
+fn wrong_type(name: &str, value: &str) -> LineError {
+    let shown: String = value.chars().take(40).collect();
+    let dots = if shown.len() < value.len() { "…" } else { "" };
+    LineError::new(RejectKind::WrongType, format!("field `{name}`: `{shown}{dots}` does not fit the column's type"))
+}
+
+impl Iterator for BlockDecoder {
+    type Item = Result<Rows, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}

@@ -1,0 +1,310 @@
+//! Cuts unpacked files into blocks of whole lines.
+//!
+//! ```text
+//! file ──unpack──► bytes ──cut at newlines──► Block, Block, …  (about `batch_bytes` each; a longer line is its own)
+//! ```
+//!
+//! Invariant: every byte of a file is in exactly one block or in a reject, and each block knows its first line and
+//! its offset. Not here: what a line means.
+
+use super::compression::{ByteCount, ByteStream};
+use super::format::{Scan, Stop, Unit};
+use super::queue::UnitQueue;
+use super::rejects::{Reject, RejectKind};
+use std::io::{self, Read};
+
+/// The longest line that becomes a row. Arrow's text columns end at 2 GiB a batch.
+const MAX_LINE_BYTES: usize = 1 << 30;
+/// How much of a line that is too long goes to the rejects.
+const RAW_PREFIX_BYTES: usize = 64 << 10;
+const READ_AHEAD_BYTES: usize = 32 << 20;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Whole lines of one file.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Block {
+    pub file: usize,
+    /// The number of the first line, from 1.
+    pub first_line: u64,
+    /// Where the block begins in the unpacked file.
+    pub byte_offset: u64,
+    pub data: Vec<u8>,
+}
+
+/// What [`LineCutter::next`] found.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Cut {
+    Block(Block),
+    /// A line past [`MAX_LINE_BYTES`]: its place and its beginning.
+    TooLong {
+        line: u64,
+        byte_offset: u64,
+        n_bytes: u64,
+        prefix: Vec<u8>,
+    },
+    /// The stream broke; what came before has been cut already.
+    Broken {
+        line: u64,
+        byte_offset: u64,
+        error: String,
+        rest: Vec<u8>,
+    },
+    End,
+}
+
+/// Cuts one stream.
+pub(crate) struct LineCutter {
+    stream: ByteStream,
+    file: usize,
+    block_bytes: usize,
+    max_line_bytes: usize,
+    /// Bytes after the last newline of the previous block.
+    carry: Vec<u8>,
+    line: u64,
+    byte_offset: u64,
+    at_start: bool,
+    at_end: bool,
+    error: Option<io::Error>,
+}
+
+impl LineCutter {
+    pub fn new(stream: ByteStream, file: usize, block_bytes: usize) -> Self {
+        Self {
+            stream,
+            file,
+            block_bytes: block_bytes.clamp(1, 256 << 20),
+            max_line_bytes: MAX_LINE_BYTES,
+            carry: Vec::new(),
+            line: 1,
+            byte_offset: 0,
+            at_start: true,
+            at_end: false,
+            error: None,
+        }
+    }
+
+    /// The next block of whole lines.
+    pub fn next(&mut self) -> Cut {
+        let mut data = std::mem::take(&mut self.carry);
+        let mut n_searched = 0;
+        loop {
+            self.fill(&mut data);
+            if let Some(at) = memchr::memrchr(b'\n', &data[n_searched..]) {
+                let end = n_searched + at + 1;
+                if self.at_end && self.error.is_none() {
+                    return self.block(data);
+                }
+                self.carry = data.split_off(end);
+                return self.block(data);
+            }
+            if self.at_end {
+                return self.finish(data);
+            }
+            if data.len() > self.max_line_bytes {
+                return self.skip_long_line(data);
+            }
+            n_searched = data.len();
+        }
+    }
+
+    /// Reads until there is a block's worth more, or the stream ends.
+    fn fill(&mut self, data: &mut Vec<u8>) {
+        // The longer a line already is, the more is read of it at a time: it is searched in few, large steps.
+        let at_least = if self.at_start { BOM.len() } else { data.len().min(READ_AHEAD_BYTES) };
+        let wanted = self.block_bytes.max(at_least) as u64;
+        if !self.at_end {
+            let before = data.len();
+            match self.stream.by_ref().take(wanted).read_to_end(data) {
+                Ok(_) => self.at_end = ((data.len() - before) as u64) < wanted,
+                Err(error) => {
+                    self.at_end = true;
+                    self.error = Some(error);
+                }
+            }
+        }
+        if self.at_start {
+            self.at_start = false;
+            if data.starts_with(BOM) {
+                data.drain(..BOM.len());
+                self.byte_offset = BOM.len() as u64;
+            }
+        }
+    }
+
+    fn block(&mut self, data: Vec<u8>) -> Cut {
+        let block = Block { file: self.file, first_line: self.line, byte_offset: self.byte_offset, data };
+        self.line += memchr::memchr_iter(b'\n', &block.data).count() as u64;
+        self.byte_offset += block.data.len() as u64;
+        Cut::Block(block)
+    }
+
+    fn finish(&mut self, data: Vec<u8>) -> Cut {
+        match self.error.take() {
+            Some(error) => {
+                Cut::Broken { line: self.line, byte_offset: self.byte_offset, error: error.to_string(), rest: data }
+            }
+            None if data.is_empty() => Cut::End,
+            None => self.block(data),
+        }
+    }
+
+    fn skip_long_line(&mut self, mut data: Vec<u8>) -> Cut {
+        let (line, byte_offset) = (self.line, self.byte_offset);
+        let mut n_bytes = 0;
+        let prefix = data[..data.len().min(RAW_PREFIX_BYTES)].to_vec();
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &data) {
+                n_bytes += end as u64;
+                self.carry = data.split_off(end + 1);
+                self.byte_offset += n_bytes + 1;
+                break;
+            }
+            n_bytes += data.len() as u64;
+            data.clear();
+            if self.at_end {
+                self.byte_offset += n_bytes;
+                break;
+            }
+            self.fill(&mut data);
+        }
+        self.line += 1;
+        Cut::TooLong { line, byte_offset, n_bytes, prefix }
+    }
+}
+
+/// Changes a stream before it is cut: the way from a JSON array to lines.
+pub(crate) type Adapt = fn(&str, ByteStream) -> io::Result<ByteStream>;
+
+/// Queues the lines of all files, in order. The rest of a file that breaks goes to the rejects.
+pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue, adapt: Adapt) -> Result<(), Stop> {
+    for (file, source) in scan.input.files.iter().enumerate() {
+        let count = ByteCount::default();
+        let opened = scan.input.open(file, &count)?.and_then(|stream| adapt(&source.name, stream));
+        let stream = match opened {
+            Ok(stream) => stream,
+            Err(error) => {
+                scan.reject_rest(file, 1, 0, error)?;
+                continue;
+            }
+        };
+        let mut cutter = LineCutter::new(stream, file, scan.batch_bytes);
+        loop {
+            let cut = cutter.next();
+            scan.counters.bytes_scanned.add(count.take() as usize);
+            match cut {
+                Cut::Block(block) => queue.push(Unit::Lines(block))?,
+                Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
+                    file: source.name.clone(),
+                    line,
+                    byte_offset,
+                    kind: RejectKind::TooLarge,
+                    reason: format!(
+                        "the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"
+                    ),
+                    raw: prefix,
+                })?,
+                Cut::Broken { line, byte_offset, error, rest } => {
+                    scan.counters.reject(Reject {
+                        file: source.name.clone(),
+                        line,
+                        byte_offset,
+                        kind: RejectKind::Unreadable,
+                        reason: format!("cannot read the file from here on: {error}"),
+                        raw: rest,
+                    })?;
+                    break;
+                }
+                Cut::End => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One line of a block: its number, its offset in the unpacked file, and its bytes without the line end.
+pub(crate) struct Line<'a> {
+    pub number: u64,
+    pub byte_offset: u64,
+    pub bytes: &'a [u8],
+}
+
+/// Where the next line of a block begins; survives between batches of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinePlace {
+    number: u64,
+    at: usize,
+}
+
+impl Block {
+    pub fn start(&self) -> LinePlace {
+        LinePlace { number: self.first_line, at: 0 }
+    }
+
+    /// The line at a place, and the place is moved behind it. LF and CRLF end a line.
+    pub fn next_line(&self, place: &mut LinePlace) -> Option<Line<'_>> {
+        let rest = self.data.get(place.at..).filter(|rest| !rest.is_empty())?;
+        let (line, n_taken) = match memchr::memchr(b'\n', rest) {
+            Some(end) => (&rest[..end], end + 1),
+            None => (rest, rest.len()),
+        };
+        let found = Line {
+            number: place.number,
+            byte_offset: self.byte_offset + place.at as u64,
+            bytes: line.strip_suffix(b"\r").unwrap_or(line),
+        };
+        place.number += 1;
+        place.at += n_taken;
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
+        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes);
+        cutter.max_line_bytes = max_line_bytes;
+        let mut cuts = Vec::new();
+        loop {
+            match cutter.next() {
+                Cut::End => return cuts,
+                cut => cuts.push(cut),
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_size_hold_the_same_lines() {
+        let text = b"\xef\xbb\xbfone\r\n\ntwo three four five\nsix";
+        for block_bytes in 1..40 {
+            let mut lines = Vec::new();
+            for cut in cut_all(text, block_bytes, 100) {
+                let Cut::Block(block) = cut else { panic!("{cut:?}") };
+                let mut place = block.start();
+                while let Some(line) = block.next_line(&mut place) {
+                    lines.push((line.number, line.byte_offset, String::from_utf8(line.bytes.to_vec()).unwrap()));
+                }
+            }
+            let expected = [(1, 3, "one"), (2, 8, ""), (3, 9, "two three four five"), (4, 29, "six")];
+            assert_eq!(lines, expected.map(|(n, at, text)| (n, at, text.to_string())), "{block_bytes}");
+        }
+    }
+
+    #[test]
+    fn lines_past_the_limit_are_skipped_and_the_next_is_read() {
+        for block_bytes in [1, 3, 7] {
+            let cuts = cut_all(b"a\n0123456789012345678901234567890123456789\nb\n", block_bytes, 20);
+            let Some(Cut::TooLong { line, byte_offset, n_bytes, .. }) =
+                cuts.iter().find(|cut| matches!(cut, Cut::TooLong { .. }))
+            else {
+                panic!("{cuts:?}")
+            };
+            assert_eq!((*line, *byte_offset, *n_bytes), (2, 2, 40));
+            let Some(Cut::Block(last)) = cuts.last() else { panic!("{cuts:?}") };
+            assert_eq!((last.first_line, last.byte_offset, last.data.as_slice()), (3, 43, b"b\n".as_slice()));
+        }
+    }
+}

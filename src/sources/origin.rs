@@ -1,0 +1,77 @@
+//! Puts a batch together: the decoded columns, the folders' values, and where each row came from.
+
+use super::format::{Input, Origin, Rows};
+use super::table::{FileTable, SourceColumn};
+use crate::Error;
+use arrow::array::{ArrayRef, Int64Array, Int64Builder, RecordBatch, RecordBatchOptions, StringBuilder, UInt64Array};
+use arrow::datatypes::{DataType, SchemaRef};
+use std::sync::Arc;
+
+/// The position of a row keeps its file above this many bits.
+const ROW_BITS: u32 = 40;
+
+/// Makes batches of a scan's schema.
+pub(crate) struct Assembler {
+    input: Arc<Input>,
+    schema: SchemaRef,
+    columns: Vec<SourceColumn>,
+}
+
+impl Assembler {
+    pub fn new(table: &FileTable, projection: &[usize], schema: SchemaRef) -> Self {
+        let columns = projection.iter().filter_map(|index| table.columns().get(*index)).cloned().collect();
+        Self { input: table.input.clone(), schema, columns }
+    }
+
+    /// The batch of decoded rows. Their columns come in the order of the projection.
+    pub fn assemble(&self, rows: Rows) -> Result<RecordBatch, Error> {
+        let Rows { columns: decoded, origins } = rows;
+        let mut decoded = decoded.into_iter();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
+        for (column, field) in self.columns.iter().zip(self.schema.fields()) {
+            columns.push(match column {
+                SourceColumn::Data(_) => {
+                    decoded.next().ok_or_else(|| crate::bug!("column `{}` was not decoded", field.name()))?
+                }
+                SourceColumn::Partition(key) => self.partition_column(key, field.data_type(), &origins),
+                SourceColumn::File => self.file_column(&origins),
+                SourceColumn::Row => Arc::new(Int64Array::from_iter_values(origins.iter().map(|at| at.row as i64))),
+                SourceColumn::Position => {
+                    Arc::new(UInt64Array::from_iter_values(origins.iter().map(|at| position(*at))))
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(origins.len()));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map_err(|error| crate::bug!("a decoded batch does not fit its schema: {error}"))
+    }
+
+    fn file_column(&self, origins: &[Origin]) -> ArrayRef {
+        let mut column = StringBuilder::new();
+        for origin in origins {
+            column.append_value(&self.input.files[origin.file as usize].name);
+        }
+        Arc::new(column.finish())
+    }
+
+    fn partition_column(&self, key: &str, data_type: &DataType, origins: &[Origin]) -> ArrayRef {
+        let value = |origin: &Origin| {
+            let partitions = &self.input.files[origin.file as usize].partitions;
+            partitions.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_deref())
+        };
+        if data_type == &DataType::Int64 {
+            let mut column = Int64Builder::with_capacity(origins.len());
+            origins.iter().for_each(|origin| column.append_option(value(origin).and_then(|text| text.parse().ok())));
+            Arc::new(column.finish())
+        } else {
+            let mut column = StringBuilder::new();
+            origins.iter().for_each(|origin| column.append_option(value(origin)));
+            Arc::new(column.finish())
+        }
+    }
+}
+
+/// The place of a row in the whole source: file first, then row.
+fn position(origin: Origin) -> u64 {
+    (u64::from(origin.file) << ROW_BITS) | origin.row.saturating_sub(1)
+}

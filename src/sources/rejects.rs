@@ -1,0 +1,344 @@
+//! What could not be read: counted, remembered, written down, or, in strict mode, the end of the run.
+//!
+//! Rejects arrive from several threads in any order. Each is written at once to a scratch file, and only its place
+//! is kept in memory; [`RejectLog::finish`] copies them in order of file and line. So memory stays small, and the
+//! same input gives the same `rejects.jsonl`.
+//!
+//! Invariant: `rejects.jsonl` appears complete or not at all.
+
+use crate::{Error, Result};
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What kind of trouble a reject had; rejects are counted by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RejectKind {
+    /// The line ends in the middle of a value.
+    Truncated,
+    /// Not JSON.
+    InvalidJson,
+    /// JSON, but not an object.
+    NotAnObject,
+    /// Not UTF-8, or an escape that is no character.
+    InvalidText,
+    /// A value that its declared column cannot hold.
+    WrongType,
+    /// More or fewer fields than the header has.
+    WrongFieldCount,
+    /// Too long, or nested too deep.
+    TooLarge,
+    /// The file cannot be read on: it is cut off or corrupt.
+    Unreadable,
+}
+
+impl fmt::Display for RejectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RejectKind::Truncated => "line cut off",
+            RejectKind::InvalidJson => "invalid JSON",
+            RejectKind::NotAnObject => "not a JSON object",
+            RejectKind::InvalidText => "invalid text encoding",
+            RejectKind::WrongType => "wrong type",
+            RejectKind::WrongFieldCount => "wrong number of fields",
+            RejectKind::TooLarge => "too large",
+            RejectKind::Unreadable => "unreadable file",
+        })
+    }
+}
+
+/// One piece of input that did not become a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reject {
+    /// The file, as `_file` shows it.
+    pub file: String,
+    /// The line (or row) in the file, from 1.
+    pub line: u64,
+    /// Where it begins, in the unpacked file.
+    pub byte_offset: u64,
+    /// What kind of trouble.
+    pub kind: RejectKind,
+    /// What is wrong, for people.
+    pub reason: String,
+    /// The bytes themselves.
+    pub raw: Vec<u8>,
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+    }
+}
+
+/// What a run set aside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectSummary {
+    /// How many pieces of input.
+    pub n_rejects: u64,
+    /// How many of each kind.
+    pub by_kind: BTreeMap<RejectKind, u64>,
+    /// The first few, in input order, as `file:line: reason`.
+    pub first: Vec<String>,
+    /// Where they were written, once finished.
+    pub written_to: Option<PathBuf>,
+}
+
+const N_SHOWN: usize = 5;
+const FILE_NAME: &str = "rejects.jsonl";
+
+/// Collects the rejects of one run. A session hands it to the scans as an extension of its configuration.
+#[derive(Debug)]
+pub struct RejectLog {
+    destination: Option<PathBuf>,
+    strict: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    summary: RejectSummary,
+    /// The first few, kept sorted.
+    first: Vec<(Place, String)>,
+    file_ids: HashMap<String, u32>,
+    file_names: Vec<String>,
+    /// A file that a query reads twice rejects the same lines twice; they count once.
+    known: HashSet<(u32, u64, u64)>,
+    scratch: Option<Scratch>,
+}
+
+/// File, line, byte offset: the order in which rejects are shown and written.
+type Place = (String, u64, u64);
+
+#[derive(Debug)]
+struct Scratch {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    /// For each reject its file, line and byte offset, and where in the scratch file it lies.
+    entries: Vec<(u32, u64, u64, u64, u64)>,
+    n_bytes: u64,
+}
+
+impl RejectLog {
+    /// A log that writes `rejects.jsonl` into the folder `destination`, if there is one, and whose
+    /// [`report`](Self::report) fails at the first reject if `strict`.
+    pub fn new(destination: Option<PathBuf>, strict: bool) -> Self {
+        Self { destination, strict, state: Mutex::default() }
+    }
+
+    /// Whether the first reject ends the run.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Sets one piece of input aside. In strict mode this is the error that ends the run.
+    pub fn report(&self, reject: Reject) -> Result<()> {
+        if self.strict {
+            return Err(Error::Data(format!("{reject}\n(strict mode stops here; without it the line is set aside)")));
+        }
+        let mut state = self.lock();
+        let file_id = state.file_id(&reject.file);
+        if !state.known.insert((file_id, reject.line, reject.byte_offset)) {
+            return Ok(());
+        }
+        state.summary.n_rejects += 1;
+        *state.summary.by_kind.entry(reject.kind).or_default() += 1;
+        state.remember_first(&reject);
+        if let Some(folder) = &self.destination {
+            state.write(folder, file_id, &reject)?;
+        }
+        Ok(())
+    }
+
+    /// What was set aside so far.
+    pub fn summary(&self) -> RejectSummary {
+        let state = self.lock();
+        let mut summary = state.summary.clone();
+        summary.first = state.first.iter().map(|(_, shown)| shown.clone()).collect();
+        summary
+    }
+
+    /// Puts the rejects in order and gives `rejects.jsonl` its name. Without rejects there is no file.
+    pub fn finish(&self) -> Result<RejectSummary> {
+        let mut state = self.lock();
+        if let (Some(mut scratch), Some(folder)) = (state.scratch.take(), &self.destination) {
+            let written = scratch.write_sorted(folder, &state.file_names);
+            let _ = fs::remove_file(&scratch.path);
+            state.summary.written_to = Some(written?);
+        }
+        drop(state);
+        Ok(self.summary())
+    }
+
+    /// A thread that panicked while it held the lock cannot leave half an entry that matters more than the rest.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RejectLog {
+    fn drop(&mut self) {
+        if let Some(scratch) = self.lock().scratch.take() {
+            let _ = fs::remove_file(&scratch.path);
+        }
+    }
+}
+
+impl State {
+    fn file_id(&mut self, name: &str) -> u32 {
+        if let Some(id) = self.file_ids.get(name) {
+            return *id;
+        }
+        let id = self.file_names.len() as u32;
+        self.file_names.push(name.to_string());
+        self.file_ids.insert(name.to_string(), id);
+        id
+    }
+
+    fn remember_first(&mut self, reject: &Reject) {
+        let place = (reject.file.clone(), reject.line, reject.byte_offset);
+        let at = self.first.partition_point(|(known, _)| *known < place);
+        if at < N_SHOWN {
+            self.first.insert(at, (place, reject.to_string()));
+            self.first.truncate(N_SHOWN);
+        }
+    }
+
+    fn write(&mut self, folder: &Path, file_id: u32, reject: &Reject) -> Result<()> {
+        if self.scratch.is_none() {
+            self.scratch = Some(Scratch::create(folder)?);
+        }
+        match &mut self.scratch {
+            Some(scratch) => scratch.append(file_id, reject),
+            None => Err(crate::bug!("the scratch file of the rejects was not made")),
+        }
+    }
+}
+
+impl Scratch {
+    fn create(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        let (file, path) = tempfile::Builder::new()
+            .prefix(".rejects-")
+            .suffix(".scratch")
+            .tempfile_in(folder)
+            .map_err(|e| Error::io(folder, e))?
+            .keep()
+            .map_err(|e| Error::io(folder, e.error))?;
+        Ok(Self { path, writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
+    }
+
+    fn append(&mut self, file_id: u32, reject: &Reject) -> Result<()> {
+        let mut record = json!({
+            "file": reject.file,
+            "line": reject.line,
+            "byte_offset": reject.byte_offset,
+            "reason": reject.reason,
+            "raw": String::from_utf8_lossy(&reject.raw),
+        });
+        // The lossy text is for people; the hexadecimal form keeps every byte.
+        if let (Err(_), Some(fields)) = (std::str::from_utf8(&reject.raw), record.as_object_mut()) {
+            fields.insert("raw_hex".into(), hexadecimal(&reject.raw).into());
+        }
+        let line = format!("{record}\n");
+        self.writer.write_all(line.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
+        self.entries.push((file_id, reject.line, reject.byte_offset, self.n_bytes, line.len() as u64));
+        self.n_bytes += line.len() as u64;
+        Ok(())
+    }
+
+    fn write_sorted(&mut self, folder: &Path, file_names: &[String]) -> Result<PathBuf> {
+        let target = folder.join(FILE_NAME);
+        let failed = |e: std::io::Error| Error::io(&target, e);
+        self.writer.flush().map_err(failed)?;
+        let mut scratch = File::open(&self.path).map_err(failed)?;
+        let mut out =
+            tempfile::Builder::new().prefix(".rejects-").suffix(".tmp").tempfile_in(folder).map_err(failed)?;
+        self.entries.sort_by_key(|(file, line, offset, _, _)| (&file_names[*file as usize], *line, *offset));
+        let mut buffered = BufWriter::new(out.as_file_mut());
+        for (_, _, _, start, n_bytes) in &self.entries {
+            scratch.seek(SeekFrom::Start(*start)).map_err(failed)?;
+            std::io::copy(&mut Read::by_ref(&mut scratch).take(*n_bytes), &mut buffered).map_err(failed)?;
+        }
+        buffered.flush().map_err(failed)?;
+        drop(buffered);
+        out.as_file().sync_all().map_err(failed)?;
+        out.persist(&target).map_err(|e| failed(e.error))?;
+        Ok(target)
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from_digit((byte >> 4).into(), 16).unwrap_or('0'));
+        text.push(char::from_digit((byte & 15).into(), 16).unwrap_or('0'));
+    }
+    text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn reject(file: &str, line: u64, raw: &[u8]) -> Reject {
+        Reject {
+            file: file.into(),
+            line,
+            byte_offset: line * 10,
+            kind: RejectKind::InvalidJson,
+            reason: "bad".into(),
+            raw: raw.to_vec(),
+        }
+    }
+
+    #[test]
+    fn rejects_are_written_in_input_order_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = RejectLog::new(Some(folder.path().join("r")), false);
+        for (file, line) in [("b", 1), ("a", 7), ("a", 2), ("a", 7)] {
+            log.report(reject(file, line, b"\xff{")).unwrap();
+        }
+        let summary = log.finish().unwrap();
+        assert_eq!(summary.n_rejects, 3);
+        assert_eq!(summary.first, ["a:2: bad", "a:7: bad", "b:1: bad"]);
+        let text = fs::read_to_string(folder.path().join("r/rejects.jsonl")).unwrap();
+        let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let places: Vec<_> = lines.iter().map(|v| (v["file"].as_str().unwrap(), v["line"].as_u64().unwrap())).collect();
+        assert_eq!(places, [("a", 2), ("a", 7), ("b", 1)]);
+        assert_eq!(lines[0]["raw_hex"], "ff7b");
+        assert_eq!(lines[0]["raw"], "\u{fffd}{");
+        assert_eq!(fs::read_dir(folder.path().join("r")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn many_rejects_survive_the_way_through_the_scratch_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = RejectLog::new(Some(folder.path().to_path_buf()), false);
+        for line in (1..=2000).rev() {
+            log.report(reject("a", line, &[b'x'; 50])).unwrap();
+        }
+        log.finish().unwrap();
+        let text = fs::read_to_string(folder.path().join(FILE_NAME)).unwrap();
+        let lines: Vec<u64> = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["line"].as_u64().unwrap())
+            .collect();
+        assert_eq!(lines, (1..=2000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn unfinished_logs_leave_nothing_and_strict_ones_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = RejectLog::new(Some(folder.path().to_path_buf()), false);
+        log.report(reject("a", 1, b"x")).unwrap();
+        drop(log);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let error = RejectLog::new(None, true).report(reject("a", 3, b"x")).unwrap_err();
+        assert!(error.to_string().starts_with("a:3: bad"), "{error}");
+    }
+}

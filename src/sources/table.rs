@@ -1,0 +1,195 @@
+//! A source as a DataFusion table: the columns of its files, then those of its folders, then provenance on demand.
+//!
+//! ```text
+//! columns of the files … | hive partitions (lang=en/) … | _file? | _row? | _seq?
+//! ```
+//!
+//! Invariant: `_seq` is always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row` wins over
+//! ours, because it is data.
+
+use super::discover::partition_columns;
+use super::format::{FormatReader, Input};
+use super::scan::FileScanExec;
+use super::spec::Format;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+
+/// The file a row came from.
+pub const FILE_COLUMN: &str = "_file";
+/// The row's line (or row) in its file, from 1.
+pub const ROW_COLUMN: &str = "_row";
+/// The row's position in the whole source; ascending within each partition of a scan.
+pub const POSITION_COLUMN: &str = "_seq";
+
+/// Columns that a table shows only when asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ExtraColumns {
+    /// `_file`: the path, as the user wrote it.
+    pub file: bool,
+    /// `_row`: the line or row in the file, from 1.
+    pub row: bool,
+    /// `_seq`: the position in the source, for keeping input order.
+    pub position: bool,
+}
+
+/// The files of one source, of any format, as a table.
+#[derive(Clone, Debug)]
+pub struct FileTable {
+    pub(super) location: String,
+    pub(super) format: Format,
+    pub(super) input: Arc<Input>,
+    pub(super) reader: Arc<dyn FormatReader>,
+    pub(super) batch_bytes: usize,
+    columns: Arc<[SourceColumn]>,
+    schema: SchemaRef,
+    extra: ExtraColumns,
+}
+
+/// Where a column of the table comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SourceColumn {
+    /// The reader's column of this index.
+    Data(usize),
+    /// A `key=value` folder.
+    Partition(String),
+    File,
+    Row,
+    Position,
+}
+
+/// A name for a file's own column that does not collide with the position column.
+pub(crate) fn free_column_name(name: &str) -> String {
+    if name == POSITION_COLUMN { format!("{name}_") } else { name.to_string() }
+}
+
+impl FileTable {
+    pub(crate) fn new(
+        location: String,
+        format: Format,
+        input: Input,
+        reader: Arc<dyn FormatReader>,
+        batch_bytes: usize,
+    ) -> Self {
+        let mut table = Self {
+            location,
+            format,
+            input: Arc::new(input),
+            reader,
+            batch_bytes,
+            columns: Arc::new([]),
+            schema: Arc::new(Schema::empty()),
+            extra: ExtraColumns::default(),
+        };
+        table.lay_out_columns();
+        table
+    }
+
+    /// The same source with other columns on demand.
+    pub fn with_extra(&self, extra: ExtraColumns) -> FileTable {
+        let mut table = self.clone();
+        table.extra = extra;
+        table.lay_out_columns();
+        table
+    }
+
+    fn lay_out_columns(&mut self) {
+        let data = self.reader.schema();
+        let mut fields: Vec<FieldRef> = data.fields().iter().cloned().collect();
+        let mut columns: Vec<SourceColumn> = (0..fields.len()).map(SourceColumn::Data).collect();
+        let has = |fields: &[FieldRef], name: &str| fields.iter().any(|field| field.name() == name);
+        for (key, is_int) in partition_columns(&self.input.files) {
+            if !has(&fields, &key) {
+                let data_type = if is_int { DataType::Int64 } else { DataType::Utf8 };
+                fields.push(Arc::new(Field::new(&key, data_type, true)));
+                columns.push(SourceColumn::Partition(key));
+            }
+        }
+        if self.extra.file && !has(&fields, FILE_COLUMN) {
+            fields.push(Arc::new(Field::new(FILE_COLUMN, DataType::Utf8, false)));
+            columns.push(SourceColumn::File);
+        }
+        if self.extra.row && !has(&fields, ROW_COLUMN) {
+            fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::Int64, false)));
+            columns.push(SourceColumn::Row);
+        }
+        if self.extra.position {
+            fields.push(Arc::new(Field::new(POSITION_COLUMN, DataType::UInt64, false)));
+            columns.push(SourceColumn::Position);
+        }
+        self.schema = Arc::new(Schema::new(fields));
+        self.columns = columns.into();
+    }
+
+    /// The columns on demand that are asked for.
+    pub fn extra(&self) -> ExtraColumns {
+        self.extra
+    }
+
+    /// The size of all files on disk; 0 for standard input.
+    pub fn total_bytes(&self) -> u64 {
+        self.input.files.iter().map(|file| file.size_bytes).sum()
+    }
+
+    /// The location as the user wrote it.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// How many files there are.
+    pub fn n_files(&self) -> usize {
+        self.input.files.len()
+    }
+
+    /// The format of the files.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The columns, as DataFusion sees them.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    pub(crate) fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    /// Few bytes are not worth many partitions.
+    fn n_partitions(&self, target: usize) -> usize {
+        if self.input.stdin.is_some() {
+            return target.max(1);
+        }
+        // Packed text is some four times larger unpacked.
+        let n_blocks = (self.total_bytes() as usize).saturating_mul(4).div_ceil(self.batch_bytes.max(1));
+        target.min(n_blocks).max(1)
+    }
+}
+
+#[async_trait]
+impl TableProvider for FileTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let all = || (0..self.columns.len()).collect();
+        let projection = projection.cloned().unwrap_or_else(all);
+        let n_partitions = self.n_partitions(state.config().target_partitions());
+        Ok(Arc::new(FileScanExec::try_new(self.clone(), projection, n_partitions, limit)?))
+    }
+}

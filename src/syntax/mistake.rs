@@ -1,0 +1,231 @@
+//! What the grammar's refusal means to a user: where, what was expected there, and a way out.
+//!
+//! The grammar tells the furthest place it reached and the rules it tried there. Rule names never leave this file.
+
+use super::grammar::Rule;
+use super::lex::{Token, TokenKind};
+use super::words::{STATEMENTS, is_one_of};
+use crate::diag::{Code, Diagnostic, SourceText};
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+/// The message about a piece that is not as `rule` wants it.
+pub(super) fn describe(source: &SourceText, piece: &[Token], rule: Rule, error: &Error<Rule>) -> Diagnostic {
+    let Some((first, last)) = piece.first().zip(piece.last()) else {
+        return Diagnostic::error(Code::Syntax, "expected a statement", source, source.span());
+    };
+    let reached = match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => first.span.start + at,
+    };
+    let at = piece.iter().position(|token| token.span.end > reached);
+    let found = at.map(|at| &piece[at]);
+    let before = match at {
+        Some(0) => None,
+        Some(at) => Some(&piece[at - 1]),
+        None => Some(last),
+    };
+    let tried: &[Rule] = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => positives,
+        ErrorVariant::CustomError { .. } => &[],
+    };
+    let shown = |token: &Token| shorten(token.text(source.text()));
+    let place = found.unwrap_or(last).span;
+    let message = match found {
+        Some(token) if tried.contains(&Rule::EOI) => surplus(&shown(token), token, rule, tried),
+        _ => {
+            let expected = expected(tried, rule);
+            match before {
+                Some(before) => format!("expected {expected} after `{}`", shown(before)),
+                None => format!("expected {expected}"),
+            }
+        }
+    };
+    let label = match found {
+        Some(token) => format!("found `{}`", shown(token)),
+        None => "nothing follows".to_string(),
+    };
+    let help = way_out(rule, tried, found.map(|token| token.text(source.text())), before, source);
+    Diagnostic::error(Code::Syntax, message, source, place).at(label).maybe_help(help)
+}
+
+/// The piece was complete, and then something came.
+fn surplus(shown: &str, token: &Token, rule: Rule, tried: &[Rule]) -> String {
+    if token.kind == TokenKind::Comma {
+        return format!("unexpected `,` in {}", verb_of(rule));
+    }
+    let end = if is_statement(rule) { "`;`" } else { "`|>`" };
+    let mut wanted: Vec<&str> = tried.iter().filter_map(|rule| optional(*rule)).collect();
+    wanted.dedup();
+    wanted.push(end);
+    format!("expected {} before `{shown}`", one_of(&wanted))
+}
+
+fn is_statement(rule: Rule) -> bool {
+    matches!(rule, Rule::set_statement | Rule::define)
+}
+
+/// What may follow a piece that is already complete.
+fn optional(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::comma => "`,`",
+        Rule::kw_as => "`AS name`",
+        Rule::group_by => "`GROUP BY`",
+        Rule::with_options => "`WITH (…)`",
+        Rule::offset => "`OFFSET`",
+        Rule::seed => "`SEED`",
+        Rule::kw_on => "`ON`",
+        Rule::on => "`ON`",
+        Rule::using => "`USING (…)`",
+        _ => return None,
+    })
+}
+
+fn expected(tried: &[Rule], piece: Rule) -> String {
+    let mut wanted: Vec<&str> = Vec::new();
+    for rule in tried {
+        let words = match rule {
+            Rule::condition => "a condition",
+            Rule::expression | Rule::body | Rule::default => "an expression",
+            Rule::item | Rule::item_expression => "a column or expression",
+            Rule::aggregate | Rule::aggregates | Rule::aggregate_expression => "an aggregate such as `count(*)`",
+            Rule::group_by | Rule::kw_group => "`GROUP BY`",
+            Rule::column | Rule::assignment | Rule::renaming => "a column",
+            Rule::kw_as if piece == Rule::rename_verb => "`AS new_name`",
+            Rule::name if piece == Rule::rename_verb => "a new name",
+            Rule::name => "a name",
+            Rule::path | Rule::text => "a path in single quotes",
+            Rule::source
+            | Rule::join_source
+            | Rule::set_source
+            | Rule::relation
+            | Rule::join_relation
+            | Rule::set_relation
+            | Rule::sub_pipeline => "a source",
+            Rule::from_clause | Rule::kw_from => "`FROM`",
+            Rule::equals => "`=`",
+            Rule::comma => "`,`",
+            Rule::open => "`(`",
+            Rule::close => "`)`",
+            Rule::value | Rule::number | Rule::list | Rule::placeholder | Rule::bare_word => "a value",
+            Rule::setting => "the name of a setting",
+            Rule::option | Rule::option_name => "an option",
+            Rule::order_item => "a column or expression",
+            Rule::count | Rule::skipped => "a number of rows",
+            Rule::key | Rule::keys | Rule::keys_in_brackets => "a column or expression",
+            Rule::amount => "a number",
+            Rule::kw_rows | Rule::kw_percent | Rule::kw_unit => "`ROWS` or `PERCENT`",
+            Rule::seed_value => "a number",
+            Rule::parameter => "a parameter",
+            Rule::statement => "a query",
+            Rule::kw_by => "`BY`",
+            Rule::kw_join => "`JOIN`",
+            Rule::kw_outer => continue,
+            Rule::kw_on | Rule::on => "`ON`",
+            Rule::kw_using | Rule::using => "`USING`",
+            Rule::kw_as => "`AS`",
+            Rule::kw_to => "`TO`",
+            _ => continue,
+        };
+        if !wanted.contains(&words) {
+            wanted.push(words);
+        }
+    }
+    // A source can be written in many ways; one word for all of them says more than their list.
+    if wanted.contains(&"a source") || (wanted.contains(&"a path in single quotes") && piece != Rule::into_verb) {
+        return "a source".to_string();
+    }
+    if wanted.is_empty() {
+        return format!("something else in {}", verb_of(piece));
+    }
+    one_of(&wanted)
+}
+
+fn one_of(wanted: &[&str]) -> String {
+    match wanted {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+/// What to write instead, where that is likely enough.
+fn way_out(
+    piece: Rule,
+    tried: &[Rule],
+    found: Option<&str>,
+    before: Option<&Token>,
+    source: &SourceText,
+) -> Option<String> {
+    let before_text = before.map(|token| token.text(source.text())).unwrap_or_default();
+    if before_text == "," && found.is_none_or(|text| text == ")") {
+        return Some("remove the last comma, or add what is missing".to_string());
+    }
+    if let Some(word) = found.filter(|word| is_one_of(word, STATEMENTS) && tried.contains(&Rule::EOI)) {
+        return Some(format!("to begin a new statement with {}, end the one before with `;`", word.to_uppercase()));
+    }
+    if tried.contains(&Rule::value) && found.is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit())) {
+        return Some("put values with a unit in quotes: '8GB'".to_string());
+    }
+    if tried.contains(&Rule::kw_unit) || tried.contains(&Rule::kw_rows) {
+        return Some("write `SAMPLE 1000 ROWS` or `SAMPLE 5 PERCENT`".to_string());
+    }
+    let help = match piece {
+        Rule::where_verb if found == Some(",") => "join conditions with AND or OR",
+        Rule::limit_verb if found == Some(",") => "write `LIMIT count OFFSET rows_to_skip`",
+        Rule::rename_verb => "write `RENAME old_name AS new_name, …`",
+        Rule::set_verb if tried.contains(&Rule::equals) => "write `SET column = expression, …`",
+        Rule::set_statement => "write `SET name = value`",
+        Rule::let_head if tried.contains(&Rule::equals) => "write `LET name = FROM … |> …`",
+        Rule::let_head if tried.contains(&Rule::from_clause) || tried.contains(&Rule::kw_from) => {
+            "a LET names a pipeline, which begins with FROM; for an SQL query use CREATE VIEW"
+        }
+        Rule::define => "write `DEFINE name(parameters) AS expression`",
+        Rule::into_verb if tried.contains(&Rule::path) => "write `INTO 'file.jsonl'` or `INTO 'folder/' WITH (…)`",
+        Rule::order_verb if tried.contains(&Rule::kw_by) => "write `ORDER BY column [DESC], …`",
+        Rule::query_head | Rule::describe_head if expected(tried, piece) == "a source" => {
+            "a source is a file in quotes, a table's name, or a pipeline in brackets"
+        }
+        _ if tried.contains(&Rule::option) || tried.contains(&Rule::equals) => {
+            "options are written `WITH (name = value, …)`"
+        }
+        _ => return None,
+    };
+    Some(help.to_string())
+}
+
+/// The verb or statement as a user calls it.
+fn verb_of(rule: Rule) -> &'static str {
+    match rule {
+        Rule::set_statement | Rule::set_verb => "SET",
+        Rule::let_head => "LET",
+        Rule::define => "DEFINE",
+        Rule::explain_head => "EXPLAIN",
+        Rule::describe_head => "DESCRIBE",
+        Rule::query_head => "FROM",
+        Rule::where_verb => "WHERE",
+        Rule::select_verb => "SELECT",
+        Rule::extend_verb => "EXTEND",
+        Rule::drop_verb => "DROP",
+        Rule::rename_verb => "RENAME",
+        Rule::aggregate_verb => "AGGREGATE",
+        Rule::join_verb => "JOIN",
+        Rule::set_operation => "UNION",
+        Rule::order_verb => "ORDER BY",
+        Rule::limit_verb => "LIMIT",
+        Rule::offset_verb => "OFFSET",
+        Rule::distinct_verb => "DISTINCT",
+        Rule::sample_verb => "SAMPLE",
+        Rule::as_verb => "AS",
+        Rule::into_verb => "INTO",
+        _ => "this statement",
+    }
+}
+
+/// A token for a message: long strings are cut.
+fn shorten(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None if line.len() < text.len() => format!("{line}…"),
+        None => line.to_string(),
+    }
+}

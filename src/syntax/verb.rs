@@ -1,0 +1,202 @@
+//! Verbs: one piece of text each, from the grammar's match to the tree.
+
+use super::ast::*;
+use super::grammar::{Match, Rule, child, children, span};
+use super::split::Chunk;
+use super::statement::Reader;
+use super::words::{LATER_VERBS, VERBS, is_one_of};
+use crate::diag::{Code, Diagnostic, did_you_mean};
+
+impl Reader<'_> {
+    /// One verb, without its `|>`.
+    pub(super) fn verb(&mut self, piece: &Chunk) -> Option<Verb> {
+        let rule = match self.keyword(piece.start).as_str() {
+            "WHERE" => Rule::where_verb,
+            "SELECT" => Rule::select_verb,
+            "EXTEND" => Rule::extend_verb,
+            "SET" => Rule::set_verb,
+            "DROP" => Rule::drop_verb,
+            "RENAME" => Rule::rename_verb,
+            "AGGREGATE" => Rule::aggregate_verb,
+            "JOIN" | "INNER" | "LEFT" | "RIGHT" | "FULL" | "CROSS" | "SEMI" | "ANTI" => Rule::join_verb,
+            "UNION" | "INTERSECT" | "EXCEPT" => Rule::set_operation,
+            "ORDER" => Rule::order_verb,
+            "LIMIT" => Rule::limit_verb,
+            "OFFSET" => Rule::offset_verb,
+            "DISTINCT" => Rule::distinct_verb,
+            "SAMPLE" => Rule::sample_verb,
+            "AS" => Rule::as_verb,
+            "INTO" => Rule::into_verb,
+            _ => {
+                self.unknown_verb(piece.start);
+                return None;
+            }
+        };
+        let (pair, start) = self.read(rule, piece)?;
+        let kind = self.verb_kind(&pair, start)?;
+        Some(Verb { kind, span: self.span_of(piece)? })
+    }
+
+    fn verb_kind(&mut self, pair: &Match<'_>, start: usize) -> Option<VerbKind> {
+        let has = |rule| child(pair, rule).is_some();
+        let slice = |rule| child(pair, rule).map(|part| Slice { span: span(&part, start) });
+        Some(match pair.as_rule() {
+            Rule::where_verb => VerbKind::Where(slice(Rule::condition)?),
+            Rule::select_verb => {
+                VerbKind::Select { distinct: has(Rule::kw_distinct), items: slices(pair, Rule::item, start) }
+            }
+            Rule::extend_verb => VerbKind::Extend(slices(pair, Rule::item, start)),
+            Rule::set_verb => VerbKind::Set(self.assignments(pair, start)?),
+            Rule::drop_verb => VerbKind::Drop(self.columns(pair, start)),
+            Rule::rename_verb => VerbKind::Rename(self.renamings(pair, start)?),
+            Rule::aggregate_verb => {
+                let group_by = child(pair, Rule::group_by);
+                let items = child(pair, Rule::aggregates);
+                VerbKind::Aggregate {
+                    items: items.map_or(vec![], |items| slices(&items, Rule::aggregate, start)),
+                    group_by: group_by.map_or(vec![], |group_by| slices(&group_by, Rule::item, start)),
+                }
+            }
+            Rule::join_verb => self.join(pair, start)?,
+            Rule::set_operation => {
+                let kind = if has(Rule::kw_union) {
+                    SetOperationKind::Union
+                } else if has(Rule::kw_intersect) {
+                    SetOperationKind::Intersect
+                } else {
+                    SetOperationKind::Except
+                };
+                let sources: Vec<_> =
+                    children(pair, Rule::set_source).map(|part| self.source_of(&part, start)).collect();
+                VerbKind::SetOperation {
+                    kind,
+                    all: has(Rule::kw_all),
+                    sources: sources.into_iter().collect::<Option<_>>()?,
+                }
+            }
+            Rule::order_verb => VerbKind::OrderBy(slices(pair, Rule::order_item, start)),
+            Rule::limit_verb | Rule::offset_verb => {
+                let offset = child(pair, Rule::offset).and_then(|offset| child(&offset, Rule::skipped));
+                let offset = offset.map(|skipped| Slice { span: span(&skipped, start) });
+                VerbKind::Limit { count: slice(Rule::count), offset }
+            }
+            Rule::distinct_verb => {
+                let keys = child(pair, Rule::keys_in_brackets).or_else(|| child(pair, Rule::keys));
+                VerbKind::Distinct { on: keys.map_or(vec![], |keys| slices(&keys, Rule::key, start)) }
+            }
+            Rule::sample_verb => {
+                let amount = slice(Rule::amount)?;
+                let seed = child(pair, Rule::seed).and_then(|seed| child(&seed, Rule::seed_value));
+                VerbKind::Sample {
+                    amount: if has(Rule::kw_rows) { SampleAmount::Rows(amount) } else { SampleAmount::Percent(amount) },
+                    seed: seed.map(|seed| Slice { span: span(&seed, start) }),
+                }
+            }
+            Rule::as_verb => VerbKind::As(self.name_in(pair, Rule::name, start)?),
+            Rule::into_verb => {
+                VerbKind::Into { path: self.name_in(pair, Rule::path, start)?, options: self.options(pair, start)? }
+            }
+            _ => return None,
+        })
+    }
+
+    fn assignments(&self, pair: &Match<'_>, start: usize) -> Option<Vec<Assignment>> {
+        children(pair, Rule::assignment)
+            .map(|part| {
+                let value = Slice { span: span(&child(&part, Rule::expression)?, start) };
+                Some(Assignment { column: self.name_in(&part, Rule::column, start)?, value })
+            })
+            .collect()
+    }
+
+    fn renamings(&self, pair: &Match<'_>, start: usize) -> Option<Vec<Renaming>> {
+        children(pair, Rule::renaming)
+            .map(|part| {
+                let from = self.name_in(&part, Rule::column, start)?;
+                Some(Renaming { from, to: self.name_in(&part, Rule::name, start)? })
+            })
+            .collect()
+    }
+
+    fn columns(&self, pair: &Match<'_>, start: usize) -> Vec<Name> {
+        children(pair, Rule::column).map(|column| self.name(&column, start)).collect()
+    }
+
+    fn join(&mut self, pair: &Match<'_>, start: usize) -> Option<VerbKind> {
+        let words = child(pair, Rule::join_kind);
+        let has = |rule| words.as_ref().is_some_and(|words| child(words, rule).is_some());
+        let kind = if has(Rule::kw_semi) {
+            JoinKind::LeftSemi
+        } else if has(Rule::kw_anti) {
+            JoinKind::LeftAnti
+        } else if has(Rule::kw_left) {
+            JoinKind::Left
+        } else if has(Rule::kw_right) {
+            JoinKind::Right
+        } else if has(Rule::kw_full) {
+            JoinKind::Full
+        } else if has(Rule::kw_cross) {
+            JoinKind::Cross
+        } else {
+            JoinKind::Inner
+        };
+        let condition = if let Some(on) = child(pair, Rule::on) {
+            JoinCondition::On(Slice { span: span(&child(&on, Rule::condition)?, start) })
+        } else if let Some(using) = child(pair, Rule::using) {
+            JoinCondition::Using(self.columns(&using, start))
+        } else {
+            JoinCondition::None
+        };
+        let source = self.source_of(&child(pair, Rule::join_source)?, start);
+        let keyword = span(&child(pair, Rule::kw_join)?, start);
+        let wrong = match (kind, &condition) {
+            (JoinKind::Cross, JoinCondition::On(_) | JoinCondition::Using(_)) => {
+                Some(("CROSS JOIN takes no condition", "write `JOIN … ON …` to keep only the rows that meet"))
+            }
+            (JoinKind::Cross, _) | (_, JoinCondition::On(_) | JoinCondition::Using(_)) => None,
+            _ => Some(("expected `ON condition` or `USING (columns)`", "to pair each row with each, write CROSS JOIN")),
+        };
+        if let Some((message, help)) = wrong {
+            let found = Diagnostic::error(Code::Syntax, message, self.source, keyword);
+            self.diagnostics.push(found.at("this join").help(help));
+            return None;
+        }
+        Some(VerbKind::Join { kind, source: source?, condition })
+    }
+
+    fn unknown_verb(&mut self, at: usize) {
+        let place = self.tokens[at].span;
+        let word = self.tokens[at].text(self.source.text());
+        let found = match self.keyword(at).as_str() {
+            "" => Diagnostic::error(
+                Code::Syntax,
+                format!("expected a verb after `|>`, found `{word}`"),
+                self.source,
+                place,
+            )
+            .help(format!("a verb is one of {}", VERBS.join(", "))),
+            later if is_one_of(later, LATER_VERBS) => {
+                Diagnostic::error(Code::Unsupported, format!("`{later}` is not in this version"), self.source, place)
+                    .at("planned for a later version")
+            }
+            "GROUP" => Diagnostic::error(Code::Syntax, "unknown verb `GROUP`", self.source, place)
+                .at("not a verb")
+                .help("write `|> AGGREGATE … GROUP BY …`"),
+            "HAVING" => Diagnostic::error(Code::Syntax, "unknown verb `HAVING`", self.source, place)
+                .at("not a verb")
+                .help("write `|> WHERE …` after `|> AGGREGATE …`"),
+            "FROM" => Diagnostic::error(Code::Syntax, "`FROM` begins a pipeline, it is not a verb", self.source, place)
+                .at("not a verb")
+                .help("to add rows of another source, write `|> UNION ALL …` or `|> JOIN …`"),
+            _ => Diagnostic::error(Code::Syntax, format!("unknown verb `{word}`"), self.source, place)
+                .at("not a verb")
+                .maybe_help(did_you_mean(word, VERBS.iter().chain(LATER_VERBS)))
+                .maybe_help(Some(format!("a verb is one of {}", VERBS.join(", ")))),
+        };
+        self.diagnostics.push(found);
+    }
+}
+
+fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {
+    children(pair, rule).map(|part| Slice { span: span(&part, start) }).collect()
+}

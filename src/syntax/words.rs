@@ -1,0 +1,188 @@
+//! The words of the language, for the parser, the formatter, highlighting and completion.
+//!
+//! Each list is the only place that holds its words. The grammar spells out what follows a verb; which verbs
+//! there are is said here and dispatched in `verb.rs`.
+
+/// The words that begin a statement of CQL. Any statement of SQL is welcome too ([`SQL_STATEMENTS`]).
+pub const STATEMENTS: &[&str] = &["FROM", "SET", "LET", "DEFINE", "EXPLAIN", "DESCRIBE"];
+
+/// The verbs: what can follow `|>`.
+pub const VERBS: &[&str] = &[
+    "WHERE",
+    "SELECT",
+    "EXTEND",
+    "SET",
+    "DROP",
+    "RENAME",
+    "AGGREGATE",
+    "JOIN",
+    "INNER",
+    "LEFT",
+    "RIGHT",
+    "FULL",
+    "CROSS",
+    "SEMI",
+    "ANTI",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "DISTINCT",
+    "SAMPLE",
+    "AS",
+    "INTO",
+];
+
+/// Verbs that are part of the language and not of this version.
+pub const LATER_VERBS: &[&str] = &["DEDUP", "SHUFFLE", "SPLIT", "BLEND", "DECONTAMINATE", "TOKENIZE"];
+
+/// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten.
+pub(super) const VERBS_AFTER_PIPE_ONLY: &[&str] = &[
+    "WHERE",
+    "SELECT",
+    "EXTEND",
+    "SET",
+    "DROP",
+    "RENAME",
+    "AGGREGATE",
+    "ORDER",
+    "LIMIT",
+    "SAMPLE",
+    "INTO",
+    "DEDUP",
+    "SHUFFLE",
+    "DECONTAMINATE",
+    "TOKENIZE",
+];
+
+/// The words that begin a statement of SQL.
+pub const SQL_STATEMENTS: &[&str] = &[
+    "SELECT",
+    "WITH",
+    "VALUES",
+    "TABLE",
+    "CREATE",
+    "INSERT",
+    "COPY",
+    "DROP",
+    "SHOW",
+    "PREPARE",
+    "EXECUTE",
+    "EXEC",
+    "DEALLOCATE",
+    "UPDATE",
+    "DELETE",
+    "MERGE",
+    "TRUNCATE",
+    "ALTER",
+    "ANALYZE",
+    "DESC",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "END",
+    "SAVEPOINT",
+    "RELEASE",
+    "USE",
+    "RESET",
+    "CALL",
+    "DECLARE",
+    "FETCH",
+    "GRANT",
+    "REVOKE",
+    "CACHE",
+    "UNCACHE",
+    "DISCARD",
+    "OPEN",
+    "CLOSE",
+    "ASSERT",
+    "REPLACE",
+    "COMMENT",
+    "PRAGMA",
+    "VACUUM",
+    "LOAD",
+    "UNLOAD",
+    "EXPORT",
+    "KILL",
+    "FLUSH",
+    "LOCK",
+    "RAISE",
+    "CASE",
+    "IF",
+    "WHILE",
+    "RETURN",
+    "PRINT",
+    "MSCK",
+    "ATTACH",
+    "DETACH",
+    "OPTIMIZE",
+    "INSTALL",
+    "LISTEN",
+    "NOTIFY",
+    "UNLISTEN",
+    "DENY",
+    "THROW",
+    "RAISERROR",
+    "WAITFOR",
+];
+
+/// Words inside expressions that SQL does not take as the name of a column, so that the formatter may write them
+/// in capitals wherever they stand.
+pub const KEYWORDS: &[&str] = &[
+    "AND",
+    "AS",
+    "ASC",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "DESC",
+    "DISTINCT",
+    "ELSE",
+    "END",
+    "ESCAPE",
+    "EXISTS",
+    "EXTRACT",
+    "FALSE",
+    "FROM",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INTERVAL",
+    "IS",
+    "JOIN",
+    "LIKE",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "ON",
+    "OR",
+    "ORDER",
+    "OVER",
+    "PARTITION",
+    "SELECT",
+    "SIMILAR",
+    "THEN",
+    "TRUE",
+    "TRY_CAST",
+    "UNION",
+    "USING",
+    "WHEN",
+    "WHERE",
+    "WITHIN",
+];
+
+/// Words after which an operand still has to come: a verb's keyword there is a column's name.
+pub(super) const OPERAND_FOLLOWS: &[&str] = &[
+    "AND", "AS", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "ESCAPE", "FROM", "ILIKE", "IN", "IS", "LIKE", "NOT",
+    "ON", "OR", "SEED", "SIMILAR", "THEN", "TO", "WHEN",
+];
+
+/// Whether a word is in a list, whatever its case.
+pub(super) fn is_one_of(word: &str, list: &[&str]) -> bool {
+    list.iter().any(|candidate| candidate.eq_ignore_ascii_case(word))
+}

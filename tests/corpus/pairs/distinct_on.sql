@@ -1,0 +1,1 @@
+SELECT id, text FROM (SELECT DISTINCT ON (text) * FROM 'tests/corpus/data/docs.jsonl');

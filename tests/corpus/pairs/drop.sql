@@ -1,0 +1,1 @@
+SELECT * EXCEPT (tags, meta) FROM 'tests/corpus/data/docs.jsonl';

@@ -1,0 +1,1 @@
+SELECT _file, _row, id FROM 'tests/corpus/data/[dm]*.jsonl';

@@ -1,0 +1,1 @@
+SELECT id, score FROM 'tests/corpus/data/docs.jsonl' ORDER BY score DESC NULLS LAST, id;

@@ -1,0 +1,1 @@
+SELECT id, upper(title) AS title, meta.views AS views FROM 'tests/corpus/data/docs.jsonl';

@@ -1,0 +1,4 @@
+SELECT id, lang, text FROM 'tests/corpus/data/docs.jsonl'
+UNION
+SELECT id, lang, text FROM 'tests/corpus/data/more.jsonl'
+ORDER BY id;
