@@ -2,7 +2,7 @@
 
 use super::terminal::stderr_can_animate;
 use crate::exec::Progress;
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use std::time::Duration;
 const DELAY: Duration = Duration::from_millis(400);
 const TICK: Duration = Duration::from_millis(120);
 
-const KNOWN_TOTAL: &str = "{bar:20} {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left  {wide_msg}";
-const UNKNOWN_TOTAL: &str = "{spinner} {bytes}  {bytes_per_sec}  {elapsed}  {wide_msg}";
+// Short enough to leave room in 80 columns: a full line wraps when the terminal echoes `^C`, and stays behind.
+const KNOWN_TOTAL: &str = "{bar:12} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta} left, {msg}";
+const UNKNOWN_TOTAL: &str = "{spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}, {msg}";
 
 /// A display under way. Dropping it clears the line.
 pub struct ProgressLine {
@@ -69,6 +70,29 @@ fn show(bar: &ProgressBar, progress: Progress) {
             bar.set_style(style.progress_chars("=> "));
         }
     }
-    bar.set_message(format!("{} of {} documents kept", HumanCount(progress.rows_kept), HumanCount(progress.rows_read)));
+    bar.set_message(format!("kept {} of {}", short_count(progress.rows_kept), short_count(progress.rows_read)));
     bar.set_position(progress.bytes_read);
+}
+
+/// `950`, `1.2k`, `12.3M`: a count that keeps its width.
+fn short_count(count: u64) -> String {
+    const UNITS: [&str; 4] = ["", "k", "M", "G"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { count.to_string() } else { format!("{value:.1}{}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_stay_short() {
+        let shown: Vec<String> = [0, 999, 1000, 1_250_000, 3_000_000_000].map(short_count).into();
+        assert_eq!(shown, ["0", "999", "1.0k", "1.2M", "3.0G"]);
+    }
 }

@@ -114,7 +114,7 @@ fn editor(prompt: &Prompt) -> Reedline {
     );
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, ReedlineEvent::Edit(vec![EditCommand::InsertNewline]));
-    let menu = ColumnarMenu::default().with_name(MENU).with_columns(3).with_column_padding(2);
+    let menu = ColumnarMenu::default().with_name(MENU).with_marker("").with_columns(3).with_column_padding(2);
     let colour = terminal::colour_is_welcome();
     let mut editor = Reedline::create()
         .use_bracketed_paste(true)

@@ -41,7 +41,8 @@ impl SharedNames {
         functions.dedup();
         let known_functions = functions.iter().map(|name| name.to_lowercase()).collect();
         let tables = session.tables().into_iter().map(|(name, schema)| (name, column_names(&schema))).collect();
-        self.set(Names { functions, known_functions, tables, version: self.read().version + 1 });
+        let version = self.read().version + 1;
+        self.set(Names { functions, known_functions, tables, version });
     }
 
     /// Replaces them.
