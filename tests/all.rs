@@ -1,1 +1,11 @@
-//! t
+//! The one integration-test binary: each file of `suite/` is a kind of promise.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::print_stdout)]
+
+mod suite {
+    mod corpus;
+    mod equivalence;
+    mod errors;
+    mod harness;
+    mod pairs;
+    mod tidy;
+}
