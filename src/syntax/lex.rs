@@ -201,9 +201,9 @@ impl Lexer<'_> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + skip + 1;
         while let Some(&byte) = bytes.get(at) {
-            if byte == b'\\' && backslash_escapes {
-                at += 2;
-            } else if byte == quote && bytes.get(at + 1) == Some(&quote) {
+            let escaped = byte == b'\\' && backslash_escapes;
+            let doubled = byte == quote && bytes.get(at + 1) == Some(&quote);
+            if escaped || doubled {
                 at += 2;
             } else if byte == quote {
                 self.at = at + 1;

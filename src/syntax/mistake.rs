@@ -169,6 +169,9 @@ fn way_out(
         return Some("write `SAMPLE 1000 ROWS` or `SAMPLE 5 PERCENT`".to_string());
     }
     let help = match piece {
+        Rule::query_head | Rule::let_head | Rule::describe_head if found == Some(",") => {
+            "remove the comma, or add another source"
+        }
         Rule::where_verb if found == Some(",") => "join conditions with AND or OR",
         Rule::limit_verb if found == Some(",") => "write `LIMIT count OFFSET rows_to_skip`",
         Rule::rename_verb => "write `RENAME old_name AS new_name, …`",

@@ -12,14 +12,22 @@ use std::collections::HashMap;
 
 /// See [`super::parse`].
 pub(super) fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<Diagnostic>> {
-    parse_with_keywords(source, sql_only).map(|(script, _)| script)
+    read_script(source, sql_only, None).map(|(script, _)| script)
 }
 
-/// The tree, and which words the grammar took as keywords (true) or names (false), by where they start.
-pub(super) fn parse_with_keywords(
+/// Which words the grammar took as keywords (true) and which as names (false), by where they start.
+pub(super) type Keywords = HashMap<usize, bool>;
+
+/// The tree of a CQL text, and its keywords.
+pub(super) fn parse_with_keywords(source: &SourceText) -> Result<(Script, Keywords), Vec<Diagnostic>> {
+    read_script(source, false, Some(Keywords::new())).map(|(script, keywords)| (script, keywords.unwrap_or_default()))
+}
+
+fn read_script(
     source: &SourceText,
     sql_only: bool,
-) -> Result<(Script, HashMap<usize, bool>), Vec<Diagnostic>> {
+    keywords: Option<Keywords>,
+) -> Result<(Script, Option<Keywords>), Vec<Diagnostic>> {
     let all = tokens(source.text());
     let masked = mask(source.text(), &all);
     let significant: Vec<Token> = all.iter().filter(|token| token.kind != TokenKind::Comment).copied().collect();
@@ -27,8 +35,7 @@ pub(super) fn parse_with_keywords(
     let open_comment = all.iter().find(|token| token.kind == TokenKind::Comment && !token.closed);
     diagnostics.extend(open_comment.map(|comment| split::open_quote(source, comment)));
     let chunks = split::statements(source, &significant, &mut diagnostics);
-    let mut reader =
-        Reader { source, tokens: &significant, masked: &masked, sql_only, diagnostics, keywords: HashMap::new() };
+    let mut reader = Reader { source, tokens: &significant, masked: &masked, sql_only, diagnostics, keywords };
     let statements: Vec<Statement> = chunks.into_iter().filter_map(|chunk| reader.whole_statement(chunk)).collect();
     let mut diagnostics = std::mem::take(&mut reader.diagnostics);
     if diagnostics.is_empty() {
@@ -46,7 +53,8 @@ pub(super) struct Reader<'a> {
     masked: &'a str,
     sql_only: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
-    keywords: HashMap<usize, bool>,
+    /// Collected only where someone asks for them.
+    keywords: Option<Keywords>,
 }
 
 impl<'a> Reader<'a> {
@@ -164,9 +172,11 @@ impl<'a> Reader<'a> {
         match Cql::parse(rule, &masked[place.start..place.end]) {
             Ok(mut pairs) => {
                 let pair = pairs.next()?;
-                self.keywords.extend(pair.clone().into_inner().flatten().filter_map(|part| {
-                    is_keyword(part.as_rule()).map(|is_keyword| (span(&part, place.start).start, is_keyword))
-                }));
+                if let Some(keywords) = &mut self.keywords {
+                    keywords.extend(pair.clone().into_inner().flatten().filter_map(|part| {
+                        is_keyword(part.as_rule()).map(|is_keyword| (span(&part, place.start).start, is_keyword))
+                    }));
+                }
                 Some((pair, place.start))
             }
             Err(error) => {

@@ -115,8 +115,9 @@ impl Items<'_> {
             *scan.betweens() = 0;
         }
         // A line does not break behind a comment: alone on its line it would be another kind of comment.
-        let after_comment = scan.comment_before;
-        let break_before = scan.break_before(&now).filter(|_| !after_comment);
+        let unbreakable =
+            scan.comment_before || adjacent && scan.before.as_ref().is_some_and(|it| it.is_stuck_to(&now));
+        let break_before = scan.break_before(&now).filter(|_| !unbreakable);
         let starts_verb = token.kind == TokenKind::Pipe && scan.depths.is_empty();
         scan.pass(now);
         Item { text, space_before, break_before, comment: None, starts_verb }
@@ -146,6 +147,11 @@ impl Shown {
             TokenKind::Parameter | TokenKind::Close => true,
             _ => false,
         }
+    }
+
+    /// `1e`, `8GB`: where a gap would make a number and a word of what may be neither.
+    fn is_stuck_to(&self, next: &Shown) -> bool {
+        self.kind == TokenKind::Number && next.kind == TokenKind::Word
     }
 
     fn is_operator(&self) -> bool {
@@ -191,6 +197,9 @@ impl Scan {
     /// Where a line may break before this token. Counts the `AND` that belongs to a `BETWEEN`.
     fn break_before(&mut self, now: &Shown) -> Option<(usize, Break)> {
         let depth = self.depths.len();
+        if matches!(now.kind, TokenKind::Close | TokenKind::Semicolon | TokenKind::Comma) {
+            return None;
+        }
         if self.before.as_ref().is_some_and(|before| before.kind == TokenKind::Comma) {
             return Some((depth, Break::List));
         }
@@ -249,14 +258,19 @@ fn needs_space(before: &Shown, now: &Shown, adjacent: bool) -> bool {
         _ => {}
     }
     let as_written = !adjacent;
-    if [&before.text, &now.text].iter().any(|text| matches!(text.as_str(), "." | ":" | "!")) {
-        return as_written || would_merge(before, now);
+    if before.is_stuck_to(now) {
+        return as_written;
     }
+    if [&before.text, &now.text].iter().any(|text| matches!(text.as_str(), "." | ":" | "!")) {
+        return as_written;
+    }
+    // What stood without a gap and was read as two tokens can stay so.
+    let merge = as_written && would_merge(before, now);
     if before.text == "::" || now.text == "::" {
-        return would_merge(before, now);
+        return merge;
     }
     if before.unary {
-        return now.is_operator() || would_merge(before, now);
+        return now.is_operator() || merge;
     }
     if before.is_operator() && now.is_operator() {
         // Two signs without a gap may be one operator of some SQL dialect.

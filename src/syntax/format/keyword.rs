@@ -5,11 +5,11 @@
 //! name.
 
 use crate::syntax::lex::{Token, TokenKind};
+use crate::syntax::statement::Keywords;
 use crate::syntax::words::{VERBS, is_one_of};
-use std::collections::HashMap;
 
 /// For each token, whether it is a keyword.
-pub(super) fn keywords(text: &str, tokens: &[Token], of_grammar: &HashMap<usize, bool>) -> Vec<bool> {
+pub(super) fn keywords(text: &str, tokens: &[Token], of_grammar: &Keywords) -> Vec<bool> {
     let mut out = vec![false; tokens.len()];
     let significant: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].kind != TokenKind::Comment).collect();
     let mut scan =

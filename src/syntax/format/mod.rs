@@ -16,11 +16,11 @@ use super::ast::{Script, Slice, Statement, StatementKind};
 use super::lex::{Token, TokenKind, tokens};
 use super::statement::parse_with_keywords;
 use crate::diag::{Diagnostic, SourceText};
-use item::{Comment, Items};
+use item::Items;
 
 /// The canonical form of a text, or its syntax errors.
 pub fn format(source: &SourceText) -> Result<String, Vec<Diagnostic>> {
-    let (script, grammar_keywords) = parse_with_keywords(source, false)?;
+    let (script, grammar_keywords) = parse_with_keywords(source)?;
     let text = source.text();
     let tokens = tokens(text);
     let is_keyword = keyword::keywords(text, &tokens, &grammar_keywords);
@@ -32,10 +32,7 @@ pub fn format(source: &SourceText) -> Result<String, Vec<Diagnostic>> {
         if token.kind == TokenKind::Semicolon {
             // An empty statement says nothing.
             at += 1;
-        } else if items.comment(at) == Some(Comment::OwnLine) {
-            out.block(token, token, &[token.text(text).trim_end().to_string()]);
-            at += 1;
-        } else if is_trailing_of_nothing(&items, at) {
+        } else if stands_alone(&items, at) {
             out.block(token, token, &[token.text(text).trim_end().to_string()]);
             at += 1;
         } else {
@@ -47,12 +44,12 @@ pub fn format(source: &SourceText) -> Result<String, Vec<Diagnostic>> {
     Ok(out.out)
 }
 
-/// A comment that neither stands alone on its line nor has a statement to belong to: `; ; -- here`.
-fn is_trailing_of_nothing(items: &Items<'_>, at: usize) -> bool {
-    let rest = &items.tokens[at..];
-    let next = rest.iter().find(|token| token.kind != TokenKind::Comment);
-    let line_comment = items.comment(at) == Some(Comment::Trailing);
-    items.comment(at).is_some() && (line_comment || next.is_none_or(|next| next.kind == TokenKind::Semicolon))
+/// Whether the token is a comment between statements, and not one that a statement follows on the same line.
+fn stands_alone(items: &Items<'_>, at: usize) -> bool {
+    let statement_follows = items.tokens.get(at + 1).is_some_and(|next| {
+        !matches!(next.kind, TokenKind::Comment | TokenKind::Semicolon) && !items.starts_line(at + 1)
+    });
+    items.tokens[at].kind == TokenKind::Comment && !statement_follows
 }
 
 /// One past the statement's last token: its `;` and the comments that follow it on the same line.
