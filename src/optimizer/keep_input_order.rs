@@ -1,7 +1,8 @@
 //! `KeepInputOrder`: rows come out in the order in which they went in, whatever the threads.
 //!
 //! This file holds the rule and its walk over the plan; `keep_input_order/` holds what is carried (`carried.rs`),
-//! nodes with several inputs (`combine.rs`, `position.rs`), and functions whose result depends on the order (`functions.rs`).
+//! nodes with several inputs (`combine.rs`, `position.rs`), and functions whose result depends on the order
+//! (`functions.rs`).
 //! Not here: reading the position of a row (the sources), and the physical merge (DataFusion).
 
 mod carried;
@@ -12,6 +13,7 @@ mod position;
 mod tests;
 
 use crate::logical::nodes::{Sample, Write};
+use crate::sources::POSITION_COLUMN;
 use carried::{Carried, Key, Order, column, is_hidden, with_columns};
 use datafusion::common::DFSchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -26,11 +28,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-/// The column by which a source tells each row's place in the input.
-pub const SEQ_COLUMN: &str = "_seq";
-
-/// Gives the same source with one more column at its end, [`SEQ_COLUMN`], in which the rows of each partition ascend.
-/// `None` if the source cannot.
+/// Gives the same source with one more column at its end, [`POSITION_COLUMN`], in which the rows of each partition
+/// ascend. `None` if the source cannot.
 pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> + Send + Sync>;
 
 /// Makes the order of the output, and of what `LIMIT`, `SAMPLE` and `INTO` see, the order of the input.
@@ -88,7 +87,7 @@ impl Walk<'_> {
     fn name(&self) -> String {
         let n = self.n_names.get();
         self.n_names.set(n + 1);
-        format!("{SEQ_COLUMN}_{n}")
+        format!("{POSITION_COLUMN}_{n}")
     }
 
     /// A plan whose rows a user sees.
@@ -180,7 +179,7 @@ impl Walk<'_> {
             return Ok(Carried::unknown(LogicalPlan::TableScan(scan)));
         };
         let schema = Arc::clone(&scan.projected_schema);
-        let seq_index = source.schema().index_of(SEQ_COLUMN)?;
+        let seq_index = source.schema().index_of(POSITION_COLUMN)?;
         let projection = scan.projection.map(|mut columns| {
             columns.push(seq_index);
             columns
@@ -190,7 +189,7 @@ impl Walk<'_> {
             .with_filters(scan.filters)
             .with_fetch(scan.fetch)
             .build()?;
-        let seq = Expr::Column(datafusion::common::Column::new(Some(scan.table_name.clone()), SEQ_COLUMN));
+        let seq = Expr::Column(datafusion::common::Column::new(Some(scan.table_name.clone()), POSITION_COLUMN));
         let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
         exprs.push(seq.alias(self.name()));
         let order = Order::of(vec![Key::ascending(exprs.len() - 1)]).of_positions(1);

@@ -4,4 +4,4 @@ mod guard_failing_conditions;
 mod keep_input_order;
 
 pub use guard_failing_conditions::{GuardFailingConditions, unmarked};
-pub use keep_input_order::{KeepInputOrder, PositionHook, SEQ_COLUMN};
+pub use keep_input_order::KeepInputOrder;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the plan has all columns of the plan that it replaces, under the same names, and perhaps hidden ones.
 
-use super::SEQ_COLUMN;
+use crate::sources::POSITION_COLUMN;
 use arrow::datatypes::FieldRef;
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
@@ -118,7 +118,7 @@ pub(super) fn column(schema: &DFSchemaRef, index: usize) -> Expr {
 
 /// Whether a column is one of this rule's.
 pub(super) fn is_hidden(name: &str) -> bool {
-    name.strip_prefix(SEQ_COLUMN).is_some_and(|rest| rest.starts_with('_'))
+    name.strip_prefix(POSITION_COLUMN).is_some_and(|rest| rest.starts_with('_'))
 }
 
 /// `schema` with more columns at its end.

@@ -22,7 +22,7 @@ fn table(name: &str, with_seq: bool) -> Arc<MemTable> {
         Field::new("name", DataType::Utf8, false),
     ];
     if with_seq {
-        fields.push(Field::new(SEQ_COLUMN, DataType::UInt64, false));
+        fields.push(Field::new(POSITION_COLUMN, DataType::UInt64, false));
     }
     let schema = Arc::new(Schema::new(fields));
     let mut partitions = vec![vec![]; 4];
@@ -40,7 +40,7 @@ fn table(name: &str, with_seq: bool) -> Arc<MemTable> {
         partitions[block % 4].push(RecordBatch::try_new(Arc::clone(&schema), columns).unwrap());
     }
     let table = MemTable::try_new(schema, partitions).unwrap();
-    let order = if with_seq { vec![vec![col(SEQ_COLUMN).sort(true, false)]] } else { vec![] };
+    let order = if with_seq { vec![vec![col(POSITION_COLUMN).sort(true, false)]] } else { vec![] };
     Arc::new(table.with_sort_order(order))
 }
 
@@ -77,7 +77,7 @@ fn run(sql: &str) -> (String, String) {
         let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
         let shown = displayable(plan.as_ref()).indent(false).to_string();
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
-        assert!(names.iter().all(|name| !name.starts_with(SEQ_COLUMN)), "{names:?}");
+        assert!(names.iter().all(|name| !name.starts_with(POSITION_COLUMN)), "{names:?}");
         let mut rows = vec![];
         for batch in collect(plan, context.task_ctx()).await.unwrap() {
             let options = FormatOptions::default();
@@ -195,6 +195,6 @@ fn a_source_without_positions_is_left_alone() {
         context.register_table("c", table("c", false)).unwrap();
         let query = context.sql("SELECT id FROM c WHERE x > 0").await.unwrap();
         let shown = query.into_optimized_plan().unwrap().display_indent().to_string();
-        assert!(!shown.contains("Sort") && !shown.contains(SEQ_COLUMN), "{shown}");
+        assert!(!shown.contains("Sort") && !shown.contains(POSITION_COLUMN), "{shown}");
     });
 }
