@@ -5,12 +5,10 @@ use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind};
 
 /// One diagnostic as text. `colour` is the caller's decision, it knows where the text goes.
 pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
-    let kind = match diagnostic.severity {
-        Severity::Error => ReportKind::Custom("error", ariadne::Color::Red),
-        Severity::Warning => ReportKind::Custom("warning", ariadne::Color::Yellow),
-    };
+    let title = title(diagnostic, colour);
     let Some(main) = diagnostic.labels.first() else {
-        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  help: {help}\n"));
+        return format!("{title}\n{help}");
     };
     let config = Config::default()
         .with_color(colour)
@@ -34,10 +32,23 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     let cache =
         ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
     if report.finish().write(cache, &mut out).is_err() {
-        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+        return format!("{title}\n");
     }
-    // Carets end where the line ends: no trailing blanks in golden files.
-    String::from_utf8_lossy(&out).lines().map(|line| line.trim_end().to_string() + "\n").collect()
+    // No trailing blanks: they would be in every golden file.
+    let picture = String::from_utf8_lossy(&out);
+    let lines = picture.lines().skip(1).map(str::trim_end).map(|line| line.replace("Help: ", "help: "));
+    std::iter::once(title).chain(lines).map(|line| line + "\n").collect()
+}
+
+/// `error[N001]: no column `x``
+fn title(diagnostic: &Diagnostic, colour: bool) -> String {
+    let (word, paint) = match diagnostic.severity {
+        Severity::Error => ("error", nu_ansi_term::Color::Red),
+        Severity::Warning => ("warning", nu_ansi_term::Color::Yellow),
+    };
+    let head = format!("{word}[{}]", diagnostic.code.as_str());
+    let head = if colour { paint.bold().paint(head).to_string() } else { head };
+    format!("{head}: {}", diagnostic.message)
 }
 
 /// All diagnostics, in the order of their places in the text.

@@ -11,7 +11,9 @@ use crate::optimizer::KeepInputOrder;
 use crate::sources::{ExtraColumns, FileTable};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider};
+use datafusion::catalog::{
+    CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider,
+};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::config::SessionConfig;
@@ -74,7 +76,12 @@ pub fn catalog_tables(state: &SessionState) -> Vec<(String, SchemaRef)> {
         .collect()
 }
 
-fn build(builder: SessionStateBuilder, base: SessionConfig, config: &Config, operators: &Registry) -> Result<SessionState> {
+fn build(
+    builder: SessionStateBuilder,
+    base: SessionConfig,
+    config: &Config,
+    operators: &Registry,
+) -> Result<SessionState> {
     let mut session = base.with_target_partitions(config.threads.get()).with_batch_size(config.batch_rows.get());
     let options = session.options_mut();
     // JSON's field names are case-sensitive; so are ours.

@@ -19,7 +19,11 @@ fn every_corpus_query_gives_its_golden_tree_plans_and_rows() {
         let script = session.parse(&source, language_of(&path)).unwrap();
         let mut text = format!("== ast\n{}", syntax::tree(&script));
         for outcome in &outcomes {
-            let rows = if outcome.report.files.is_empty() { outcome.rows() } else { format!("{} rows written\n", outcome.report.rows_out) };
+            let rows = if outcome.report.files.is_empty() {
+                outcome.rows()
+            } else {
+                format!("{} rows written\n", outcome.report.rows_out)
+            };
             text += &format!("\n== logical\n{}\n== optimized\n{}\n== rows\n{rows}", outcome.logical, outcome.optimized);
         }
         let golden = std::panic::catch_unwind(|| {
