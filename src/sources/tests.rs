@@ -445,6 +445,51 @@ fn parquet_files_of_different_columns_are_one_table_and_broken_ones_are_rejects(
 }
 
 #[test]
+fn row_groups_that_cannot_match_are_skipped_and_counted() {
+    use arrow::array::{Int64Array, StringViewArray};
+    let rows = batch(vec![
+        ("id", Arc::new(Int64Array::from_iter_values(0..100))),
+        ("text", Arc::new(StringViewArray::from_iter_values((0..100).map(|i| format!("t{i:03}"))))),
+    ]);
+    let bench = Bench::new(&[("a.parquet", &parquet_bytes(&rows, 10))]);
+    for (filter, n_expected, n_pruned) in
+        [("id >= 95", 5, 90), ("text = 't042'", 1, 90), ("id < 5 AND length(text) = 4", 5, 90), ("id % 2 = 0", 50, 0)]
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let context = SessionContext::new();
+            context.register_table("t", Arc::new(bench.table("a.parquet"))).unwrap();
+            let frame = context.sql(&format!("SELECT id FROM t WHERE {filter}")).await.unwrap();
+            let plan = frame.create_physical_plan().await.unwrap();
+            let batches = datafusion::physical_plan::collect(plan.clone(), context.task_ctx()).await.unwrap();
+            assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), n_expected, "{filter}");
+            assert_eq!(scan_metric(plan.as_ref(), "pruned_rows"), n_pruned, "{filter}");
+        });
+    }
+}
+
+/// The sum of a counter over the scans of a plan.
+fn scan_metric(plan: &dyn ExecutionPlan, name: &str) -> usize {
+    let own = plan.downcast_ref::<FileScanExec>().and_then(ExecutionPlan::metrics);
+    let own = own.and_then(|metrics| metrics.sum_by_name(name)).map_or(0, |value| value.as_usize());
+    own + plan.children().into_iter().map(|child| scan_metric(child.as_ref(), name)).sum::<usize>()
+}
+
+#[test]
+fn metrics_count_rows_bytes_and_rejects() {
+    let text = numbered_lines(100) + "broken\n";
+    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let bench = Bench::new(&[("a.jsonl.zst", &packed)]);
+    let plan = FileScanExec::try_new(bench.table("a.jsonl.zst"), vec![0], 1, None).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let stream = plan.execute(0, SessionContext::new().task_ctx()).unwrap();
+    runtime.block_on(datafusion::physical_plan::common::collect(stream)).unwrap();
+    assert_eq!(plan.metrics().unwrap().output_rows(), Some(100));
+    assert_eq!(scan_metric(&plan, "bytes_scanned"), packed.len());
+    assert_eq!(scan_metric(&plan, "rejected_rows"), 1);
+}
+
+#[test]
 fn arrow_files_and_streams_are_read() {
     use arrow::array::{Int64Array, LargeStringArray};
     let rows = batch(vec![
