@@ -15,10 +15,8 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         .with_index_type(IndexType::Byte)
         .with_char_set(CharSet::Unicode)
         .with_tab_width(1);
-    let mut report = Report::build(kind, place(main))
-        .with_config(config)
-        .with_code(diagnostic.code.as_str())
-        .with_message(&diagnostic.message);
+    // The first line is ours; the report's own is cut off below.
+    let mut report = Report::build(ReportKind::Error, place(main)).with_config(config);
     for (order, label) in diagnostic.labels.iter().enumerate() {
         let colour = if order == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
         let message = if label.message.is_empty() { "here" } else { &label.message };

@@ -3,7 +3,7 @@
 use crate::syntax::ast::Name;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Expr as SqlExpr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr,
     TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 

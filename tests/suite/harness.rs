@@ -87,8 +87,12 @@ pub async fn run(session: &mut Session, source: &SourceText, language: Language)
     Ok(outcomes)
 }
 
+/// Held while a query writes below `out/`: several tests run the same files.
+static WRITING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 pub async fn run_file(path: &Path, config: Config) -> Result<Vec<Outcome>, Error> {
     let source = read(path);
+    let _alone = if source.text().contains("out/") { Some(WRITING.lock().await) } else { None };
     let mut session = session_for(&source, config);
     run(&mut session, &source, language_of(path)).await
 }
