@@ -189,17 +189,20 @@ impl Session {
                 let plan = self.bind(source, pipeline)?;
                 let described = DescribeTable {
                     schema: Arc::new(plan.schema().as_arrow().clone()),
-                    output_schema: DFSchema::try_from(LogicalPlan::describe_schema()).map(Arc::new).map_err(|error| {
-                        vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)]
-                    })?,
+                    output_schema: DFSchema::try_from(LogicalPlan::describe_schema()).map(Arc::new).map_err(
+                        |error| vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)],
+                    )?,
                 };
                 Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described) }))
             }
             StatementKind::Explain { analyze, verbose, statement } => match self.statement(source, statement)? {
                 Compiled::Query(plan) => Ok(Compiled::Explain { plan, analyze: *analyze, verbose: *verbose }),
-                Compiled::Done | Compiled::Explain { .. } => Err(vec![
-                    Diagnostic::error(Code::Unsupported, "only a query can be explained", source, statement.span),
-                ]),
+                Compiled::Done | Compiled::Explain { .. } => Err(vec![Diagnostic::error(
+                    Code::Unsupported,
+                    "only a query can be explained",
+                    source,
+                    statement.span,
+                )]),
             },
             StatementKind::Query(pipeline) => Ok(Compiled::Query(Plan { logical: self.bind(source, pipeline)? })),
             StatementKind::Sql(slice) => {
@@ -297,7 +300,10 @@ impl Session {
             }
         };
         let options = self.state.config_options();
-        let analyzed = self.state.analyzer().execute_and_check(plan.logical.clone(), options, |plan, rule| note(plan, rule.name()))?;
+        let analyzed = self
+            .state
+            .analyzer()
+            .execute_and_check(plan.logical.clone(), options, |plan, rule| note(plan, rule.name()))?;
         self.state.optimizer().optimize(analyzed, &self.state, |plan, rule| note(plan, rule.name()))?;
         Ok(text)
     }
@@ -325,14 +331,26 @@ impl Session {
     pub async fn execute(&self, plan: &Plan) -> Result<Run> {
         let started = Instant::now();
         let write = physical::write_of(&plan.logical);
-        let rejects = Arc::new(RejectLog::new(write.as_ref().and_then(|write| write.rejects.clone()), self.config.strict));
+        let rejects =
+            Arc::new(RejectLog::new(write.as_ref().and_then(|write| write.rejects.clone()), self.config.strict));
         let log = Arc::new(RunLog::default());
         if let LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) = &plan.logical {
             // Tables and views live in the catalog that all of this session's states share.
-            let frame = SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
+            let frame =
+                SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
-            let plan: Arc<dyn ExecutionPlan> = Arc::new(datafusion::physical_plan::empty::EmptyExec::new(stream.schema()));
-            return Ok(Run { schema: stream.schema(), stream, plan, rejects, log, writes: true, started, opened: self.opened.clone() });
+            let plan: Arc<dyn ExecutionPlan> =
+                Arc::new(datafusion::physical_plan::empty::EmptyExec::new(stream.schema()));
+            return Ok(Run {
+                schema: stream.schema(),
+                stream,
+                plan,
+                rejects,
+                log,
+                writes: true,
+                started,
+                opened: self.opened.clone(),
+            });
         }
         let physical = self.plan(plan).await?;
         let config = self.state.config().clone().with_extension(rejects.clone()).with_extension(log.clone());
@@ -345,7 +363,8 @@ impl Session {
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
     pub fn tables(&self) -> Vec<(String, SchemaRef)> {
-        let lets = self.scope.lets.iter().map(|(name, plan)| (name.clone(), Arc::new(plan.schema().as_arrow().clone())));
+        let lets =
+            self.scope.lets.iter().map(|(name, plan)| (name.clone(), Arc::new(plan.schema().as_arrow().clone())));
         lets.chain(physical::catalog_tables(&self.state)).collect()
     }
 
@@ -353,7 +372,8 @@ impl Session {
     pub fn function_names(&self) -> Vec<String> {
         let macros = self.scope.macros.keys().cloned();
         let functions = self.state.scalar_functions().keys().chain(self.state.aggregate_functions().keys());
-        let mut names: Vec<String> = macros.chain(functions.cloned()).chain(self.state.window_functions().keys().cloned()).collect();
+        let mut names: Vec<String> =
+            macros.chain(functions.cloned()).chain(self.state.window_functions().keys().cloned()).collect();
         names.sort();
         names.dedup();
         names

@@ -1,9 +1,10 @@
 //! `curator explain`: the plan of each query of a text, at one of its stages.
 
 use super::args::{InputArgs, SessionArgs};
-use super::{process, seams, terminal};
+use super::{process, terminal};
 use crate::session::{Compiled, ExplainFormat, Stage};
-use crate::{Error, Result};
+use crate::{Error, Result, syntax};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Show the plan of a query file.
@@ -76,7 +77,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let mut plans = vec![];
         for script in scripts {
             if args.stage == StageArg::Ast {
-                plans.push(seams::explain_ast(&script, args.format.into()));
+                plans.push(tree_as(&syntax::tree(&script), args.format));
                 continue;
             }
             for index in 0..script.statements.len() {
@@ -94,4 +95,55 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let plans: Vec<&str> = plans.iter().map(|plan| plan.trim_end()).collect();
     terminal::print(&plans.join(separator))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An indented tree in another form.
+fn tree_as(tree: &str, format: FormatArg) -> String {
+    let nodes: Vec<(usize, &str)> =
+        tree.lines().map(|line| (line.len() - line.trim_start().len(), line.trim())).collect();
+    match format {
+        FormatArg::Tree => tree.to_string(),
+        FormatArg::Json => format!("{:#}", tree_as_json(&nodes)),
+        FormatArg::Dot => tree_as_dot(&nodes),
+    }
+}
+
+fn tree_as_json(nodes: &[(usize, &str)]) -> Value {
+    let Some((indent, _)) = nodes.first() else { return json!([]) };
+    let siblings = nodes.chunk_by(|_, (next, _)| next > indent);
+    siblings.map(|node| json!({"label": node[0].1, "children": tree_as_json(&node[1..])})).collect()
+}
+
+fn tree_as_dot(nodes: &[(usize, &str)]) -> String {
+    let mut text = "digraph ast {\n  node [shape=box];\n".to_string();
+    let mut parents: Vec<(usize, usize)> = vec![];
+    for (id, (indent, label)) in nodes.iter().enumerate() {
+        parents.retain(|(parent_indent, _)| parent_indent < indent);
+        text.push_str(&format!("  n{id} [label=\"{}\"];\n", label.replace('\\', "\\\\").replace('"', "\\\"")));
+        if let Some((_, parent)) = parents.last() {
+            text.push_str(&format!("  n{parent} -> n{id};\n"));
+        }
+        parents.push((*indent, id));
+    }
+    text + "}\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_keep_their_shape_in_every_form() {
+        let tree = "a\n  b \"x\"\n    c\n  d\ne\n";
+        let json = tree_as(tree, FormatArg::Json);
+        let c = json!([{"label": "c", "children": []}]);
+        let below = json!([{"label": "b \"x\"", "children": c}, {"label": "d", "children": []}]);
+        let expected = json!([{"label": "a", "children": below}, {"label": "e", "children": []}]);
+        assert_eq!(json, format!("{expected:#}"));
+        let dot = tree_as(tree, FormatArg::Dot);
+        for line in ["n0 -> n1;", "n1 -> n2;", "n0 -> n3;", "n1 [label=\"b \\\"x\\\"\"];"] {
+            assert!(dot.contains(line), "{line} in {dot}");
+        }
+        assert!(!dot.contains("-> n4"));
+    }
 }

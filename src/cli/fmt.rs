@@ -1,8 +1,8 @@
 //! `curator fmt`: the canonical form of a text.
 
 use super::args::read_source;
-use super::{seams, terminal};
-use crate::{Error, Result};
+use super::terminal;
+use crate::{Error, Result, syntax};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// Whether the file is as asked: false only for `--check`.
 fn format_one(file: &Path, args: &Args) -> Result<bool> {
     let source = read_source(file)?;
-    let formatted = seams::format(&source).map_err(Error::Query)?;
+    let formatted = syntax::format(&source).map_err(Error::Query)?;
     let is_canonical = formatted == source.text();
     if args.check {
         if !is_canonical {

@@ -17,7 +17,6 @@ mod progress;
 mod query;
 mod repl;
 mod run;
-mod seams;
 mod settings;
 mod shell;
 mod terminal;

@@ -53,18 +53,18 @@ pub async fn run_statement(session: &mut Session, script: &Script, index: usize,
     }
 }
 
-/// What `EXPLAIN` shows: the optimized and the physical plan, and with VERBOSE the plan as written.
+/// What `EXPLAIN` shows: the optimized and the physical plan, and with VERBOSE the plan after each rule.
 pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose: bool) -> Result<String> {
     if analyze {
         return Ok(session.explain_analyze(plan).await?.0);
     }
-    let stages: &[(&str, Stage)] = match verbose {
-        true => &[("logical", Stage::Logical), ("optimized", Stage::Optimized), ("physical", Stage::Physical)],
-        false => &[("optimized", Stage::Optimized), ("physical", Stage::Physical)],
-    };
     let mut text = String::new();
-    for (name, stage) in stages {
-        let tree = session.explain(plan, *stage, ExplainFormat::Tree).await?;
+    if verbose {
+        let written = session.explain(plan, Stage::Logical, ExplainFormat::Tree).await?;
+        text = format!("as written:\n{}\n\n{}", written.trim_end(), session.explain_rules(plan)?);
+    }
+    for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Physical)] {
+        let tree = session.explain(plan, stage, ExplainFormat::Tree).await?;
         text.push_str(&format!("{name}\n"));
         for line in tree.lines() {
             text.push_str(&format!("  {line}\n"));

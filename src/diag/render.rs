@@ -5,22 +5,18 @@ use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind};
 
 /// One diagnostic as text. `colour` is the caller's decision, it knows where the text goes.
 pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
-    let kind = match diagnostic.severity {
-        Severity::Error => ReportKind::Custom("error", ariadne::Color::Red),
-        Severity::Warning => ReportKind::Custom("warning", ariadne::Color::Yellow),
-    };
+    let title = title(diagnostic, colour);
     let Some(main) = diagnostic.labels.first() else {
-        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  help: {help}\n"));
+        return format!("{title}\n{help}");
     };
     let config = Config::default()
         .with_color(colour)
         .with_index_type(IndexType::Byte)
         .with_char_set(CharSet::Unicode)
         .with_tab_width(1);
-    let mut report = Report::build(kind, place(main))
-        .with_config(config)
-        .with_code(diagnostic.code.as_str())
-        .with_message(&diagnostic.message);
+    // The first line is ours; the report's own is cut off below.
+    let mut report = Report::build(ReportKind::Error, place(main)).with_config(config);
     for (order, label) in diagnostic.labels.iter().enumerate() {
         let colour = if order == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
         let message = if label.message.is_empty() { "here" } else { &label.message };
@@ -34,10 +30,23 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     let cache =
         ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
     if report.finish().write(cache, &mut out).is_err() {
-        return format!("error[{}]: {}\n", diagnostic.code.as_str(), diagnostic.message);
+        return format!("{title}\n");
     }
-    // Carets end where the line ends: no trailing blanks in golden files.
-    String::from_utf8_lossy(&out).lines().map(|line| line.trim_end().to_string() + "\n").collect()
+    // No trailing blanks: they would be in every golden file.
+    let picture = String::from_utf8_lossy(&out);
+    let lines = picture.lines().skip(1).map(str::trim_end).map(|line| line.replace("Help: ", "help: "));
+    std::iter::once(title).chain(lines).map(|line| line + "\n").collect()
+}
+
+/// `error[N001]: no column `x``
+fn title(diagnostic: &Diagnostic, colour: bool) -> String {
+    let (word, paint) = match diagnostic.severity {
+        Severity::Error => ("error", nu_ansi_term::Color::Red),
+        Severity::Warning => ("warning", nu_ansi_term::Color::Yellow),
+    };
+    let head = format!("{word}[{}]", diagnostic.code.as_str());
+    let head = if colour { paint.bold().paint(head).to_string() } else { head };
+    format!("{head}: {}", diagnostic.message)
 }
 
 /// All diagnostics, in the order of their places in the text.

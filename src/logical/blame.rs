@@ -8,8 +8,8 @@ use super::positions::{Place, Positions, from_datafusion};
 use crate::Error;
 use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
 use datafusion::common::{Column, DFSchema, DataFusionError, Result as DFResult, SchemaError};
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::planner::ContextProvider;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{PlannerContext, SqlToRel};
@@ -41,9 +41,7 @@ impl Blame<'_> {
             if has_place(&error) {
                 return self.explain(error, span);
             }
-            let mut parts = Parts { subqueries: 0, lambdas: 0, found: vec![] };
-            let _ = expr.visit(&mut parts);
-            let culprit = parts.found.into_iter().find_map(|part| Some((checked(&part).err()?, part.span())));
+            let culprit = parts(expr).into_iter().find_map(|part| Some((checked(&part).err()?, part.span())));
             match culprit {
                 Some((error, place)) => {
                     let place = self.positions.find(place).unwrap_or_else(|| self.at(span));
@@ -69,7 +67,11 @@ impl Blame<'_> {
                 Ok(ours) => match *ours {
                     Error::Query(diagnostics) => diagnostics
                         .into_iter()
-                        .map(|diagnostic| if diagnostic.labels.is_empty() { placed(diagnostic, place) } else { diagnostic })
+                        .map(
+                            |diagnostic| {
+                                if diagnostic.labels.is_empty() { placed(diagnostic, place) } else { diagnostic }
+                            },
+                        )
                         .collect(),
                     other => vec![place.error(Code::Plan, other.to_string())],
                 },
@@ -122,7 +124,10 @@ fn unknown_column(field: &Column, valid: &[Column], place: &Place) -> Diagnostic
     let list = if names.is_empty() {
         "there are no columns here".to_string()
     } else {
-        format!("the columns here are {}", names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+        format!(
+            "the columns here are {}",
+            names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        )
     };
     let diagnostic = place.error(Code::UnknownColumn, format!("no column `{}`", field.flat_name()));
     let diagnostic = if place.call.is_none() { diagnostic.at("not found") } else { diagnostic };
@@ -131,16 +136,25 @@ fn unknown_column(field: &Column, valid: &[Column], place: &Place) -> Diagnostic
 
 /// The planner's words, less its habits, and a code by what they speak of.
 fn planner_error(message: &str, place: &Place) -> Diagnostic {
-    let message = ["Error during planning: ", "This feature is not implemented: ", "type_coercion\ncaused by\n", "Schema error: "]
-        .iter()
-        .fold(message, |message, habit| message.trim_start_matches(habit));
-    let unsupported = message.contains("not supported") || message.contains("not implemented") || message.contains("Unsupported");
+    let message = [
+        "Error during planning: ",
+        "This feature is not implemented: ",
+        "type_coercion\ncaused by\n",
+        "Schema error: ",
+    ]
+    .iter()
+    .fold(message, |message, habit| message.trim_start_matches(habit));
+    let unsupported =
+        message.contains("not supported") || message.contains("not implemented") || message.contains("Unsupported");
     let mut lines = message.split('\n').flat_map(|line| line.split(" No function matches")).map(str::trim);
     let first = lines.next().unwrap_or_default().trim_end_matches('.').to_string();
     let candidates: Vec<&str> = lines.filter(|line| line.contains('(') && !line.contains("You might need")).collect();
     let code = match &first {
-        text if text.contains("expects") && text.contains("argument") || text.contains("zero arguments") => Code::Arguments,
+        text if text.contains("expects") && text.contains("argument") || text.contains("zero arguments") => {
+            Code::Arguments
+        }
         text if text.contains("coerc") || text.contains("type") || text.contains("non-boolean") => Code::Type,
+        text if text.contains("not found in struct") => Code::UnknownColumn,
         text if text.starts_with("table '") => Code::UnknownTable,
         text if text.contains("not found") && text.contains("table") => Code::UnknownTable,
         text if text.contains("unique expression names") => Code::Duplicate,
@@ -149,9 +163,10 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
     };
     let (first, help) = match (code, first.split_once("; did you mean")) {
         (Code::UnknownTable, Some((message, rest))) => (message.to_string(), Some(format!("did you mean{rest}"))),
-        (Code::UnknownTable, None) => {
-            (first, Some("a file is named in quotes: FROM 'docs.jsonl'; a LET must stand before it is used".to_string()))
-        }
+        (Code::UnknownTable, None) => (
+            first,
+            Some("a file is named in quotes: FROM 'docs.jsonl'; a LET must stand before it is used".to_string()),
+        ),
         _ => (first, None),
     };
     let candidates = (!candidates.is_empty()).then(|| format!("it can be called as {}", candidates.join(", ")));
@@ -180,13 +195,20 @@ fn plan_and_type<S: ContextProvider>(
     if planned.to_string().contains("UNNEST") {
         return Ok(planned);
     }
-    let context = SimplifyContext::builder().with_schema(Arc::new(schema.clone())).with_config_options(options.clone()).build();
+    let context =
+        SimplifyContext::builder().with_schema(Arc::new(schema.clone())).with_config_options(options.clone()).build();
     let coerced = ExprSimplifier::new(context).coerce(planned.clone(), schema)?;
     coerced.get_type(schema)?;
     Ok(planned)
 }
 
 /// The parts of an expression that can be planned alone, innermost first.
+pub fn parts(expr: &SqlExpr) -> Vec<SqlExpr> {
+    let mut parts = Parts { subqueries: 0, lambdas: 0, found: vec![] };
+    let _ = expr.visit(&mut parts);
+    parts.found
+}
+
 struct Parts {
     subqueries: usize,
     lambdas: usize,

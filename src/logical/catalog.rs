@@ -4,10 +4,11 @@
 //! tables. [`Relations`] is asked first about everything that stands after FROM, and plans what SQL alone
 //! does not know.
 
+use super::Context;
 use super::nodes::{Percent, Sample, SampleAmount};
 use super::positions::Positions;
 use crate::config::SettingError;
-use crate::diag::{Code, Diagnostic, Severity, did_you_mean};
+use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
 use crate::sources::{self, ExtraColumns, FileTable, SourceSpec};
 use crate::{Config, Error};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -62,6 +63,8 @@ impl OpenedFiles {
 #[derive(Debug)]
 pub struct Relations {
     positions: Arc<Positions>,
+    source: SourceText,
+    statement: Span,
     config: Config,
     lets: Lets,
     /// Names that a `WITH` of this statement gives; they come before `LET`s.
@@ -78,18 +81,19 @@ impl Relations {
     /// The relations of one statement.
     pub fn new(
         positions: Arc<Positions>,
-        config: &Config,
-        lets: &Lets,
-        opened: Arc<OpenedFiles>,
+        (source, statement): (&SourceText, Span),
+        context: Context<'_>,
         extra: ExtraColumns,
     ) -> Self {
         Self {
             positions,
-            config: config.clone(),
-            lets: lets.clone(),
+            source: source.clone(),
+            statement,
+            config: context.config.clone(),
+            lets: context.scope.lets.clone(),
             shadowed: Mutex::default(),
             extra,
-            opened,
+            opened: context.opened.clone(),
             pipes: Mutex::default(),
         }
     }
@@ -126,17 +130,30 @@ impl Relations {
 
     /// The rows of a file, glob, folder or `-`.
     pub fn scan(&self, spec: &SourceSpec, place: SqlSpan) -> DFResult<LogicalPlan> {
-        let table = self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, place))?;
+        let table =
+            self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, &spec.location, place))?;
         let table = provider_as_source(Arc::new(table.with_extra(self.extra)));
         LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?.build()
     }
 
-    fn cannot_open(&self, error: &Error, place: SqlSpan) -> Error {
+    fn cannot_open(&self, error: &Error, location: &str, place: SqlSpan) -> Error {
         let message = error.to_string();
         let mut lines = message.splitn(2, '\n');
         let first = lines.next().unwrap_or_default().to_string();
         let code = if matches!(error, Error::Bug(_)) { Code::Plan } else { Code::UnknownFile };
-        self.error(code, first, place).maybe_help(lines.next().map(str::to_string)).into()
+        let problem = match self.quoted(location) {
+            // SQL's parser keeps no place for a quoted table name.
+            Some(span) if place == SqlSpan::empty() => Diagnostic::error(code, first, &self.source, span),
+            _ => self.error(code, first, place),
+        };
+        problem.maybe_help(lines.next().map(str::to_string)).into()
+    }
+
+    /// Where a path stands in the statement, with its quotes.
+    fn quoted(&self, location: &str) -> Option<Span> {
+        let quoted = format!("'{}'", location.replace('\'', "''"));
+        let start = self.statement.start + self.source.slice(self.statement).find(&quoted)?;
+        Some(Span::new(start, start + quoted.len()))
     }
 
     fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
@@ -151,7 +168,11 @@ impl Relations {
         let mut spec = SourceSpec { location: path.value.clone(), ..SourceSpec::default() };
         for hint in hints {
             let (name, value) = option_of(hint).ok_or_else(|| {
-                Error::from(self.error(Code::OptionValue, format!("`{hint}` is not an option; write name = value"), path.span))
+                Error::from(self.error(
+                    Code::OptionValue,
+                    format!("`{hint}` is not an option; write name = value"),
+                    path.span,
+                ))
             })?;
             spec.options.set(&name.value, &value).map_err(|refused| {
                 Error::from(option_error(self.error(Code::UnknownOption, "", name.span), &name.value, refused))
@@ -162,9 +183,10 @@ impl Relations {
 
     fn sample(&self, input: LogicalPlan, sample: &TableSample) -> DFResult<LogicalPlan> {
         let refuse = |message: &str| {
-            Error::from(self.error(Code::Unsupported, message, SqlSpan::empty()).help(
-                "write TABLESAMPLE (100 ROWS) REPEATABLE (42) or TABLESAMPLE (10 PERCENT) REPEATABLE (42)",
-            ))
+            Error::from(
+                self.error(Code::Unsupported, message, SqlSpan::empty())
+                    .help("write TABLESAMPLE (100 ROWS) REPEATABLE (42) or TABLESAMPLE (10 PERCENT) REPEATABLE (42)"),
+            )
         };
         let quantity = sample.quantity.as_ref().ok_or_else(|| refuse("TABLESAMPLE without an amount"))?;
         let number = number_of(&quantity.value).ok_or_else(|| refuse("TABLESAMPLE takes a number"))?;
@@ -189,15 +211,36 @@ impl RelationPlanner for Relations {
     ) -> DFResult<RelationPlanning> {
         let planned = |plan, alias| Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))));
         match relation {
-            TableFactor::Table { name, alias, args, with_hints, version, with_ordinality, partitions, json_path, sample: Some(sample), index_hints } => {
+            TableFactor::Table {
+                name,
+                alias,
+                args,
+                with_hints,
+                version,
+                with_ordinality,
+                partitions,
+                json_path,
+                sample: Some(sample),
+                index_hints,
+            } => {
                 let plain = TableFactor::Table {
-                    name, alias: None, args, with_hints, version, with_ordinality, partitions, json_path, sample: None, index_hints,
+                    name,
+                    alias: None,
+                    args,
+                    with_hints,
+                    version,
+                    with_ordinality,
+                    partitions,
+                    json_path,
+                    sample: None,
+                    index_hints,
                 };
                 let input = context.plan(plain)?;
                 planned(self.sample(input, sample_of(&sample))?, alias)
             }
             TableFactor::Derived { lateral: false, subquery, alias, sample: Some(sample) } => {
-                let input = context.plan(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })?;
+                let input =
+                    context.plan(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })?;
                 planned(self.sample(input, sample_of(&sample))?, alias)
             }
             TableFactor::Table { ref name, ref alias, args: None, ref with_hints, .. } => {

@@ -37,18 +37,18 @@ pub struct Macro {
 pub type Macros = BTreeMap<String, Macro>;
 
 /// Defines a macro, after a look at its body: it must parse and name nothing but its parameters.
-pub fn define(
-    source: &SourceText,
-    name: &Name,
-    params: &[MacroParam],
-    body: Span,
-) -> Result<Macro, Vec<Diagnostic>> {
+pub fn define(source: &SourceText, name: &Name, params: &[MacroParam], body: Span) -> Result<Macro, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     for (at, param) in params.iter().enumerate() {
         if let Some(first) = params[..at].iter().find(|other| other.name.text == param.name.text) {
             problems.push(
-                Diagnostic::error(Code::Duplicate, format!("two parameters `{}`", param.name.text), source, param.name.span)
-                    .and_at(source, first.name.span, "the first is here"),
+                Diagnostic::error(
+                    Code::Duplicate,
+                    format!("two parameters `{}`", param.name.text),
+                    source,
+                    param.name.span,
+                )
+                .and_at(source, first.name.span, "the first is here"),
             );
         }
         if let (Some(last), None) = (params[..at].iter().rev().find(|other| other.default.is_some()), &param.default) {
@@ -63,19 +63,15 @@ pub fn define(
             );
         }
     }
-    let made = Macro {
-        name: name.text.clone(),
-        params: params.to_vec(),
-        source: source.clone(),
-        name_span: name.span,
-        body,
-    };
+    let made =
+        Macro { name: name.text.clone(), params: params.to_vec(), source: source.clone(), name_span: name.span, body };
     let positions = Positions::default();
     let origin = positions.add_text(source);
     match SqlReader::new(&positions, origin, source).expr(body) {
         Err(problem) => problems.push(problem),
         Ok(mut tree) => {
-            let mut strangers = Strangers { made: &made, positions: &positions, queries: 0, lambdas: vec![], found: vec![] };
+            let mut strangers =
+                Strangers { made: &made, positions: &positions, queries: 0, lambdas: vec![], found: vec![] };
             let _ = tree.visit(&mut strangers);
             problems.extend(strangers.found);
         }
@@ -168,8 +164,8 @@ impl VisitorMut for Strangers<'_> {
                     self.look_at(first);
                 }
             }
-            // `.field` is not a name of its own: it was seen with what it belongs to.
-            Expr::CompoundFieldAccess { access_chain, .. } => dots_to_subscripts(access_chain),
+            // `.field` is not a name of its own: it is seen with what it belongs to.
+            Expr::CompoundFieldAccess { root, access_chain } => plain_access(root, access_chain),
             Expr::Lambda(lambda) => self.lambdas.push(lambda_names(lambda)),
             _ => {}
         }
@@ -205,7 +201,7 @@ impl VisitorMut for Substitute {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
-            Expr::CompoundFieldAccess { access_chain, .. } => dots_to_subscripts(access_chain),
+            Expr::CompoundFieldAccess { root, access_chain } => plain_access(root, access_chain),
             Expr::Lambda(lambda) => {
                 self.lambdas.push(lambda_names(lambda));
                 match &mut lambda.params {
@@ -249,8 +245,21 @@ fn fresh(ident: &Ident) -> Ident {
     Ident { value: format!("{} of macro", ident.value), quote_style: Some('"'), span: ident.span }
 }
 
-/// `f(x).a.b` to `f(x)['a']['b']`, the form the planner knows for anything but a column.
-pub fn dots_to_subscripts(chain: &mut [AccessExpr]) {
+/// `f(x).a` to `f(x)['a']`, the form the planner knows for anything but a column; `t.c[1]` keeps `t.c` together,
+/// since `t` may be a table.
+pub fn plain_access(root: &mut Expr, chain: &mut Vec<AccessExpr>) {
+    if let Expr::Identifier(first) = root {
+        let is_name = |access: &AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
+        let n_names = chain.iter().take_while(|access| is_name(access)).count();
+        let rest = chain.drain(..n_names).filter_map(|access| match access {
+            AccessExpr::Dot(Expr::Identifier(name)) => Some(name),
+            _ => None,
+        });
+        let parts: Vec<Ident> = std::iter::once(first.clone()).chain(rest).collect();
+        if parts.len() > 1 {
+            *root = Expr::CompoundIdentifier(parts);
+        }
+    }
     for access in chain {
         if let AccessExpr::Dot(Expr::Identifier(field)) = access {
             *access = subscript(field);

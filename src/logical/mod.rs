@@ -18,10 +18,13 @@ mod dialect;
 mod functions;
 mod macros;
 pub mod nodes;
+mod output;
 mod positions;
+mod relation;
 mod rewrite;
 mod sql;
 mod sqltext;
+mod tree;
 mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
@@ -35,12 +38,12 @@ use crate::ops::Registry;
 use crate::sources::ExtraColumns;
 use crate::syntax::ast::Pipeline;
 use blame::Blame;
-use macros::Macros;
 use catalog::{Catalog, Relations};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
 use datafusion::sql::sqlparser::ast::VisitMut;
+use macros::Macros;
 use positions::{OriginId, Positions};
 use rewrite::{Names, rewrite};
 use sqltext::SqlReader;
@@ -73,14 +76,22 @@ pub struct Context<'a> {
 }
 
 /// Binds a pipeline.
-pub fn bind_pipeline(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+pub fn bind_pipeline(
+    context: Context<'_>,
+    source: &SourceText,
+    pipeline: &Pipeline,
+) -> Result<LogicalPlan, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Place::Top)?;
     binder.check_plan(plan, pipeline.span)
 }
 
 /// Binds the pipeline of a `LET`, which may not write.
-pub fn bind_let(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+pub fn bind_let(
+    context: Context<'_>,
+    source: &SourceText,
+    pipeline: &Pipeline,
+) -> Result<LogicalPlan, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Place::Nested)?;
     binder.check_plan(plan, pipeline.span)
@@ -107,7 +118,7 @@ impl<'a> Binder<'a> {
         let positions = Arc::new(Positions::default());
         let origin = positions.add_text(source);
         let extra = extra_columns(source.slice(statement));
-        let relations = Relations::new(positions.clone(), context.config, &context.scope.lets, context.opened.clone(), extra);
+        let relations = Relations::new(positions.clone(), (source, statement), context, extra);
         Self { context, source, positions, origin, relations: Arc::new(relations) }
     }
 

@@ -86,14 +86,15 @@ impl Positions {
         if span.start.line == 0 {
             return None;
         }
+        // An expression of a macro's body may begin or end in an argument; it belongs to the body.
+        let same_text = span.start.line >> LINE_BITS == span.end.line >> LINE_BITS;
+        let span = if same_text || span.end.line < span.start.line { span } else { SqlSpan::new(span.end, span.end) };
         let origin = self.lock().get((span.start.line >> LINE_BITS) as usize)?.clone();
         let offset = |location: Location| {
             let line = location.line & ((1 << LINE_BITS) - 1);
             origin.source.offset(line as usize, location.column as usize)
         };
-        // A span that starts in a macro's body and ends in its argument covers no one place: point at its start.
         let start = offset(span.start);
-        let same_text = span.start.line >> LINE_BITS == span.end.line >> LINE_BITS;
         let end = if same_text { offset(span.end) } else { start };
         let end = if end > start { end } else { word_end(origin.source.text(), start) };
         let call = match &origin.call {

@@ -9,14 +9,14 @@
 //!
 //! Invariant: a tree that was rewritten once is not changed by rewriting it again.
 
-use super::macros::{Macro, Macros, dots_to_subscripts};
+use super::macros::{Macro, Macros, plain_access};
 use super::positions::Positions;
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::ops::{ArgSource, ArgumentAt, OpSpec, Registry, Value as OpValue};
 use datafusion::execution::session_state::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectNamePart,
-    Select, SelectFlavor, SelectItem, Spanned, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    ObjectNamePart, Select, SelectFlavor, SelectItem, Spanned, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use std::collections::{BTreeMap, HashMap};
@@ -69,7 +69,8 @@ impl Parameter {
 }
 
 fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') && text.parse::<f64>().is_ok_and(f64::is_finite)
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// All parameters of a session.
@@ -119,8 +120,8 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::CompoundFieldAccess { access_chain, .. } = expr {
-            dots_to_subscripts(access_chain);
+        if let Expr::CompoundFieldAccess { root, access_chain } = expr {
+            plain_access(root, access_chain);
         }
         ControlFlow::Continue(())
     }
@@ -192,8 +193,9 @@ impl Rewriter<'_> {
             let problem = self.error(Code::UnknownFunction, message, name.span);
             let problem = if problem.labels.len() == 1 { problem.at("not found") } else { problem };
             self.problems.push(
-                problem.maybe_help(help.map(|help| format!("{help}  (`curator ops` lists our operators)")))
-                    .maybe_help(Some("`curator ops` lists our operators; every SQL function of DataFusion is there too".into())),
+                problem.maybe_help(help.map(|help| format!("{help}  (`curator ops` lists our operators)"))).maybe_help(
+                    Some("`curator ops` lists our operators; every SQL function of DataFusion is there too".into()),
+                ),
             );
             return Some(Expr::Value(Value::Null.with_span(name.span)));
         }
@@ -209,7 +211,11 @@ impl Rewriter<'_> {
         }
         self.n_macro_uses += 1;
         if self.n_macro_uses > MOST_MACRO_USES {
-            return Err(self.error(Code::Recursion, format!("more than {MOST_MACRO_USES} macro uses in one statement"), name.span));
+            return Err(self.error(
+                Code::Recursion,
+                format!("more than {MOST_MACRO_USES} macro uses in one statement"),
+                name.span,
+            ));
         }
         let mut arguments = HashMap::new();
         for (at, argument) in arguments_of(function).iter().enumerate() {
@@ -220,13 +226,23 @@ impl Rewriter<'_> {
                     if param.is_none() {
                         let names = found.params.iter().map(|param| &param.name.text);
                         return Err(self
-                            .error(Code::Arguments, format!("macro `{}` has no parameter `{}`", found.name, name.value), name.span)
+                            .error(
+                                Code::Arguments,
+                                format!("macro `{}` has no parameter `{}`", found.name, name.value),
+                                name.span,
+                            )
                             .maybe_help(did_you_mean(&name.value, names))
                             .maybe_help(Some(format!("it is {}", found.signature()))));
                     }
                     (param, value)
                 }
-                other => return Err(self.error(Code::Arguments, format!("`{other}` cannot be given to a macro"), other.span())),
+                other => {
+                    return Err(self.error(
+                        Code::Arguments,
+                        format!("`{other}` cannot be given to a macro"),
+                        other.span(),
+                    ));
+                }
             };
             let Some(param) = param else {
                 return Err(self.wrong_arguments(found, name, "too many arguments"));
@@ -235,7 +251,8 @@ impl Rewriter<'_> {
                 return Err(self.wrong_arguments(found, name, &format!("`{}` is given twice", param.name.text)));
             }
         }
-        let missing = found.params.iter().find(|param| param.default.is_none() && !arguments.contains_key(&param.name.text));
+        let missing =
+            found.params.iter().find(|param| param.default.is_none() && !arguments.contains_key(&param.name.text));
         if let Some(param) = missing {
             return Err(self.wrong_arguments(found, name, &format!("`{}` is missing", param.name.text)));
         }
@@ -261,7 +278,11 @@ impl Rewriter<'_> {
                 FunctionArg::Unnamed(value) => positional.push(value.clone()),
                 FunctionArg::Named { name, arg, .. } => named.push((name.clone(), arg.clone())),
                 FunctionArg::ExprNamed { .. } => {
-                    return Err(self.error(Code::Arguments, "an argument's name must be a plain word", argument.span()));
+                    return Err(self.error(
+                        Code::Arguments,
+                        "an argument's name must be a plain word",
+                        argument.span(),
+                    ));
                 }
             }
         }
@@ -298,7 +319,12 @@ impl Rewriter<'_> {
 
     fn function_names(&self) -> Vec<String> {
         let state = self.names.state;
-        let ours = self.names.macros.keys().cloned().chain(self.names.operators.iter().map(|operator| operator.name.to_string()));
+        let ours = self
+            .names
+            .macros
+            .keys()
+            .cloned()
+            .chain(self.names.operators.iter().map(|operator| operator.name.to_string()));
         ours.chain(state.scalar_functions().keys().cloned())
             .chain(state.aggregate_functions().keys().cloned())
             .chain(state.window_functions().keys().cloned())
@@ -308,7 +334,13 @@ impl Rewriter<'_> {
     fn error(&self, code: Code, message: impl Into<String>, span: SqlSpan) -> Diagnostic {
         match self.names.positions.find(span) {
             Some(place) => place.error(code, message),
-            None => Diagnostic { severity: crate::diag::Severity::Error, code, message: message.into(), labels: vec![], help: None },
+            None => Diagnostic {
+                severity: crate::diag::Severity::Error,
+                code,
+                message: message.into(),
+                labels: vec![],
+                help: None,
+            },
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! `COPY … TO` is `INTO`, `TABLESAMPLE` is `SAMPLE` (in `catalog.rs`); everything else is SQL as DataFusion has it.
 
+use super::output::OutputPlaces;
 use super::{Binder, planner};
-use crate::diag::{Code, Diagnostic, Span};
+use crate::diag::{Diagnostic, Span};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DFStatement};
 use datafusion::sql::sqlparser::ast::{Query, Statement, Value, Visit, Visitor};
@@ -55,8 +56,7 @@ impl Binder<'_> {
             // `OPTIONS (format.compression 'zstd')` is DataFusion's spelling of the same.
             options.push((name.trim_start_matches("format.").to_string(), value));
         }
-        let at = |code: Code, message: String| Diagnostic::error(code, message, self.source, span);
-        self.write(input, copy.target, options, |_| span, at)
+        self.write(input, copy.target, options, &OutputPlaces { path: span, options: &[] })
     }
 
     /// `WITH name AS (…)` comes before a `LET` of the same name.

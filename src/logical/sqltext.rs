@@ -8,6 +8,7 @@ use super::positions::{OriginId, Positions};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 use datafusion::sql::parser::{DFParserBuilder, Statement as DFStatement};
 use datafusion::sql::sqlparser::ast::{Expr, OrderByExpr, SelectItem, TableFactor};
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -62,7 +63,8 @@ impl<'a> SqlReader<'a> {
             .with_recursion_limit(RECURSION_LIMIT)
             .build()
             .map_err(|error| self.refused(slice, &tokens, error.strip_backtrace()))?;
-        let statement = parser.parse_statement().map_err(|error| self.refused(slice, &tokens, error.strip_backtrace()))?;
+        let statement =
+            parser.parse_statement().map_err(|error| self.refused(slice, &tokens, error.strip_backtrace()))?;
         let next = parser.parser.peek_token();
         if next.token != Token::EOF {
             return Err(self.unexpected(slice, &next));
@@ -82,7 +84,7 @@ impl<'a> SqlReader<'a> {
         let parsed = parse(&mut parser).map_err(|error| self.refused(slice, &tokens, message_of(error)))?;
         let next = parser.peek_token();
         if next.token != Token::EOF {
-            return Err(self.unexpected(slice, &next));
+            return Err(self.usual_slip(slice, &tokens).unwrap_or_else(|| self.unexpected(slice, &next)));
         }
         Ok(parsed)
     }
@@ -98,6 +100,32 @@ impl<'a> SqlReader<'a> {
         Ok(tokens)
     }
 
+    /// Two slips that the parser takes for names and reports somewhere else.
+    fn usual_slip(&self, slice: Span, tokens: &[TokenWithSpan]) -> Option<Diagnostic> {
+        let words: Vec<&TokenWithSpan> =
+            tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+        let keyword = |token: &TokenWithSpan| match &token.token {
+            Token::Word(word) if word.quote_style.is_none() => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        let joins = |token: &TokenWithSpan| matches!(keyword(token), Keyword::AND | Keyword::OR);
+        let doubled = words.windows(2).find(|pair| joins(pair[0]) && joins(pair[1]));
+        if let Some([first, second]) = doubled.map(|pair| [pair[0], pair[1]]) {
+            let span = self.positions.find(second.span)?.span;
+            let message = format!("`{}` directly after `{}`", second.token, first.token);
+            return Some(
+                Diagnostic::error(Code::Expression, message, self.source, span)
+                    .at("a condition is missing before this"),
+            );
+        }
+        let n_open = words.iter().filter(|token| keyword(token) == Keyword::CASE).count();
+        let n_closed = words.iter().filter(|token| keyword(token) == Keyword::END).count();
+        (n_open > n_closed).then(|| {
+            Diagnostic::error(Code::Expression, "CASE without END", self.source, Span::new(slice.end, slice.end))
+                .at("END is missing before this")
+        })
+    }
+
     fn unexpected(&self, slice: Span, token: &TokenWithSpan) -> Diagnostic {
         let span = self.positions.find(token.span).map_or(slice, |place| place.span);
         Diagnostic::error(Code::Expression, format!("unexpected `{}`", token.token), self.source, span)
@@ -107,6 +135,9 @@ impl<'a> SqlReader<'a> {
 
     /// The parser says where it stopped only in words: "…, found: x at Line: 3, Column: 7".
     fn refused(&self, slice: Span, tokens: &[TokenWithSpan], message: String) -> Diagnostic {
+        if let Some(slip) = self.usual_slip(slice, tokens) {
+            return slip;
+        }
         let message = message.trim_start_matches("SQL error: ").trim();
         let (words, location) = match message.rsplit_once(" at Line: ") {
             Some((words, location)) => (words, Some(location)),
@@ -124,7 +155,10 @@ impl<'a> SqlReader<'a> {
         let words = words.trim_start_matches("ParserError(\"").trim_start_matches("sql parser error: ");
         let at_end = words.ends_with("found: EOF") || location.is_none();
         let span = span.unwrap_or(if at_end { Span::new(slice.end, slice.end) } else { slice });
-        let words = words.replace(", found: EOF", ", but it ends here").replace(", found:", ", found");
+        let words = words
+            .replace("Expected:", "expected")
+            .replace(", found: EOF", ", but it ends here")
+            .replace(", found:", ", found");
         Diagnostic::error(Code::Expression, lower_first(&words), self.source, span)
     }
 }

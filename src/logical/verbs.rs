@@ -4,28 +4,27 @@
 //! node says it directly (`WHERE`, `LIMIT`, `UNION`), the node is built. A `WHERE` that is wrong is reported and
 //! passed over, so that the verbs after it are checked too.
 
-use super::catalog::{number_of, option_error, sample_percent, sample_rows};
-use super::nodes::{Sample, Write};
+use super::blame::parts;
+use super::catalog::{number_of, sample_percent, sample_rows};
+use super::nodes::Sample;
+use super::tree::{all_columns, ident, named_table, object_name, select_from};
 use super::{Binder, planner};
-use crate::diag::{Code, Diagnostic, Span, did_you_mean};
-use crate::sinks::{SinkOptions, SinkSpec};
-use crate::sources::SourceSpec;
+use crate::diag::{Code, Diagnostic, Span};
 use crate::syntax::ast::{
-    JoinCondition, JoinKind, Name, OptionItem, OptionValue, Pipeline, SampleAmount, SetOperationKind, Slice, Source,
-    SourceKind, Verb, VerbKind,
+    JoinCondition, JoinKind, Name, Pipeline, SampleAmount, SetOperationKind, Slice, Source, Verb, VerbKind,
 };
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, DataFusionError};
+use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::utils::{find_aggregate_exprs, find_window_exprs};
 use datafusion::logical_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement as DFStatement;
+use datafusion::sql::planner::PlannerContext;
 use datafusion::sql::sqlparser::ast::{
-    Distinct, ExceptSelectItem, Expr as SqlExpr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    ObjectNamePart, OrderBy, OrderByKind, Query, ReplaceSelectElement, ReplaceSelectItem, Select,
-    SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    Distinct, ExceptSelectItem, Expr as SqlExpr, GroupByExpr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind,
+    Query, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SetExpr, Spanned, Statement,
+    WildcardAdditionalOptions,
 };
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use std::sync::Arc;
 
 /// Where a pipeline stands: only a whole statement may write.
@@ -37,7 +36,7 @@ pub enum Place {
     Nested,
 }
 
-type Bound<T> = Result<T, Vec<Diagnostic>>;
+pub(super) type Bound<T> = Result<T, Vec<Diagnostic>>;
 
 impl Binder<'_> {
     pub(super) fn pipeline(&self, pipeline: &Pipeline, place: Place) -> Bound<LogicalPlan> {
@@ -46,12 +45,15 @@ impl Binder<'_> {
         let mut problems = Vec::new();
         for (at, verb) in pipeline.verbs.iter().enumerate() {
             let is_last = at + 1 == pipeline.verbs.len();
-            if let VerbKind::Into { path, .. } = &verb.kind
-                && (!is_last || place == Place::Nested)
-            {
-                let help = if is_last { "INTO belongs to a statement, not inside parentheses or LET" } else { "move INTO to the end" };
-                problems.push(self.error(Code::Unsupported, "INTO must be the last verb of a statement", verb.span).help(help));
-                let _ = path;
+            if matches!(verb.kind, VerbKind::Into { .. }) && (!is_last || place == Place::Nested) {
+                let help = if is_last {
+                    "INTO belongs to a statement, not inside parentheses or LET"
+                } else {
+                    "move INTO to the end"
+                };
+                problems.push(
+                    self.error(Code::Unsupported, "INTO must be the last verb of a statement", verb.span).help(help),
+                );
                 continue;
             }
             match self.verb(verb, plan.clone()) {
@@ -59,7 +61,10 @@ impl Binder<'_> {
                 Err(found) => {
                     problems.extend(found);
                     // The columns after a broken WHERE or ORDER BY are known; after other verbs they are not.
-                    if !matches!(verb.kind, VerbKind::Where(_) | VerbKind::OrderBy(_) | VerbKind::Limit { .. } | VerbKind::Sample { .. }) {
+                    if !matches!(
+                        verb.kind,
+                        VerbKind::Where(_) | VerbKind::OrderBy(_) | VerbKind::Limit { .. } | VerbKind::Sample { .. }
+                    ) {
                         break;
                     }
                 }
@@ -80,10 +85,11 @@ impl Binder<'_> {
             VerbKind::Extend(items) => {
                 let added = self.select_items(&plan, items)?;
                 self.refuse_existing_names(&plan, &added, items)?;
-                let items = std::iter::once(wildcard(WildcardAdditionalOptions::default())).chain(added).collect();
+                let items = std::iter::once(all_columns()).chain(added).collect();
                 self.select(plan, items, span, |_| {})
             }
             VerbKind::Set(assignments) => {
+                self.refuse_repeated(assignments.iter().map(|assignment| &assignment.column), |_| false)?;
                 let mut items = Vec::new();
                 let mut problems = Vec::new();
                 for assignment in assignments {
@@ -94,14 +100,17 @@ impl Binder<'_> {
                             column_name: ident(&assignment.column),
                             as_keyword: true,
                         })),
-                        (column, value) => problems.extend(column.err().into_iter().flatten().chain(value.err().into_iter().flatten())),
+                        (column, value) => {
+                            problems.extend(column.err().into_iter().flatten().chain(value.err().into_iter().flatten()))
+                        }
                     }
                 }
                 if !problems.is_empty() {
                     return Err(problems);
                 }
-                let options = WildcardAdditionalOptions { opt_replace: Some(ReplaceSelectItem { items }), ..Default::default() };
-                self.select(plan, vec![wildcard(options)], span, |_| {})
+                let options =
+                    WildcardAdditionalOptions { opt_replace: Some(ReplaceSelectItem { items }), ..Default::default() };
+                self.select(plan, vec![SelectItem::Wildcard(options)], span, |_| {})
             }
             VerbKind::Drop(columns) => {
                 self.existing_columns(&plan, columns.iter())?;
@@ -109,10 +118,14 @@ impl Binder<'_> {
                 let Some(first_element) = names.next() else { return Ok(plan) };
                 let except = ExceptSelectItem { first_element, additional_elements: names.collect() };
                 let options = WildcardAdditionalOptions { opt_except: Some(except), ..Default::default() };
-                self.select(plan, vec![wildcard(options)], span, |_| {})
+                self.select(plan, vec![SelectItem::Wildcard(options)], span, |_| {})
             }
             VerbKind::Rename(renamings) => {
                 self.existing_columns(&plan, renamings.iter().map(|renaming| &renaming.from))?;
+                let stays = |name: &str| !renamings.iter().any(|renaming| renaming.from.text == name);
+                self.refuse_repeated(renamings.iter().map(|renaming| &renaming.to), |name| {
+                    stays(name) && plan.schema().has_column_with_unqualified_name(name)
+                })?;
                 let columns = plan.schema().columns().into_iter().map(|column| {
                     match renamings.iter().find(|renaming| renaming.from.text == column.name) {
                         Some(renaming) => Expr::Column(column).alias(&renaming.to.text),
@@ -137,7 +150,7 @@ impl Binder<'_> {
                     exprs.push(order);
                 }
                 let order_by = OrderBy { kind: OrderByKind::Expressions(exprs), interpolate: None };
-                let items = vec![wildcard(WildcardAdditionalOptions::default())];
+                let items = vec![all_columns()];
                 let mut query = self.query(plan, items);
                 query.order_by = Some(order_by);
                 self.plan_query(query, span)
@@ -147,7 +160,9 @@ impl Binder<'_> {
                 let (count, offset) = (number(count)?, number(offset)?);
                 self.build(span, || LogicalPlanBuilder::from(plan).limit_by_expr(offset, count)?.build())
             }
-            VerbKind::Distinct { on } if on.is_empty() => self.build(span, || LogicalPlanBuilder::from(plan).distinct()?.build()),
+            VerbKind::Distinct { on } if on.is_empty() => {
+                self.build(span, || LogicalPlanBuilder::from(plan).distinct()?.build())
+            }
             VerbKind::Distinct { on } => self.distinct_on(plan, on, span),
             VerbKind::Sample { amount, seed } => self.sample(plan, *amount, *seed),
             VerbKind::As(name) => {
@@ -160,24 +175,38 @@ impl Binder<'_> {
     fn filter(&self, plan: LogicalPlan, condition: Slice) -> Bound<LogicalPlan> {
         let expr = self.expr(&plan, condition)?;
         let planned = self.check(&plan, &expr, condition.span)?;
-        if let Some(aggregate) = find_aggregate_exprs(std::iter::once(&planned)).first() {
+        if !find_aggregate_exprs(std::iter::once(&planned)).is_empty() {
+            let span = self.part(&plan, &expr, condition.span, |part| matches!(part, Expr::AggregateFunction(_)));
             return Err(vec![
-                self.error(Code::Unsupported, format!("`{aggregate}` is an aggregate; WHERE looks at one row at a time"), condition.span)
-                    .help("AGGREGATE first, then WHERE on its result"),
+                self.error(
+                    Code::Unsupported,
+                    "an aggregate cannot stand in WHERE, which looks at one row at a time",
+                    span,
+                )
+                .help("AGGREGATE first, then WHERE on its result"),
             ]);
         }
-        if let Some(window) = find_window_exprs(std::iter::once(&planned)).first() {
+        if !find_window_exprs(std::iter::once(&planned)).is_empty() {
+            let span = self.part(&plan, &expr, condition.span, |part| matches!(part, Expr::WindowFunction(_)));
             return Err(vec![
-                self.error(Code::Unsupported, format!("`{window}` is a window function; WHERE looks at one row at a time"), condition.span)
-                    .help("EXTEND with it first, then WHERE on the new column"),
+                self.error(
+                    Code::Unsupported,
+                    "a window function cannot stand in WHERE, which looks at one row at a time",
+                    span,
+                )
+                .help("EXTEND with it first, then WHERE on the new column"),
             ]);
         }
         match planned.get_type(plan.schema()) {
             Ok(DataType::Boolean | DataType::Null) => {}
             Ok(other) => {
                 return Err(vec![
-                    self.error(Code::Type, format!("WHERE needs a condition, this is {}", type_name(&other)), condition.span)
-                        .help("compare it with something: … > 0, … = 'en', … IS NOT NULL"),
+                    self.error(
+                        Code::Type,
+                        format!("WHERE needs a condition, this is {}", type_name(&other)),
+                        condition.span,
+                    )
+                    .help("compare it with something: … > 0, … = 'en', … IS NOT NULL"),
                 ]);
             }
             Err(error) => return Err(self.blame().explain(error, condition.span)),
@@ -199,7 +228,14 @@ impl Binder<'_> {
         self.select(plan, items, span, |select| select.group_by = GroupByExpr::Expressions(keys, vec![]))
     }
 
-    fn join(&self, plan: LogicalPlan, kind: JoinKind, source: &Source, condition: &JoinCondition, span: Span) -> Bound<LogicalPlan> {
+    fn join(
+        &self,
+        plan: LogicalPlan,
+        kind: JoinKind,
+        source: &Source,
+        condition: &JoinCondition,
+        span: Span,
+    ) -> Bound<LogicalPlan> {
         let relation = self.table_factor(source)?;
         let constraint = match condition {
             JoinCondition::None => JoinConstraint::None,
@@ -225,17 +261,64 @@ impl Binder<'_> {
             JoinKind::LeftAnti => JoinOperator::LeftAnti(constraint),
         };
         let join = Join { relation, global: false, join_operator };
-        let items = vec![wildcard(WildcardAdditionalOptions::default())];
-        let mut query = self.query(plan, items);
+        let left_columns = plan.schema().columns();
+        let mut query = self.query(plan, vec![all_columns()]);
         if let SetExpr::Select(select) = query.body.as_mut()
             && let Some(from) = select.from.first_mut()
         {
             from.joins.push(join);
         }
-        self.plan_query(query, span)
+        let joined = self.plan_query(query, span)?;
+        match condition {
+            JoinCondition::Using(names) => self.merge_shared_columns(joined, kind, &left_columns, names, span),
+            _ => Ok(joined),
+        }
     }
 
-    fn set_operation(&self, plan: LogicalPlan, kind: SetOperationKind, all: bool, sources: &[Source]) -> Bound<LogicalPlan> {
+    /// After `USING`, a shared column stands once: from the side that keeps all its rows, from either after FULL.
+    fn merge_shared_columns(
+        &self,
+        joined: LogicalPlan,
+        kind: JoinKind,
+        left_columns: &[Column],
+        names: &[Name],
+        span: Span,
+    ) -> Bound<LogicalPlan> {
+        if matches!(kind, JoinKind::LeftSemi | JoinKind::LeftAnti) {
+            return Ok(joined);
+        }
+        // The planner's `*` has dropped one of the two already; its input still has both.
+        let joined = match joined {
+            LogicalPlan::Projection(projection) => Arc::unwrap_or_clone(projection.input),
+            other => other,
+        };
+        let is_shared = |column: &Column| names.iter().any(|name| name.text == column.name);
+        let (left, right): (Vec<Column>, Vec<Column>) =
+            joined.schema().columns().into_iter().partition(|column| left_columns.contains(column));
+        let partner = |column: &Column| right.iter().find(|other| other.name == column.name).cloned();
+        let shared = |column: Column| match (kind, partner(&column)) {
+            (JoinKind::Right, Some(right)) => Expr::Column(right),
+            (JoinKind::Full, Some(right)) => {
+                let name = column.name.clone();
+                coalesce(vec![Expr::Column(column), Expr::Column(right)]).alias(name)
+            }
+            _ => Expr::Column(column),
+        };
+        let columns: Vec<Expr> = left
+            .into_iter()
+            .map(|column| if is_shared(&column) { shared(column) } else { Expr::Column(column) })
+            .chain(right.iter().filter(|column| !is_shared(column)).cloned().map(Expr::Column))
+            .collect();
+        self.build(span, || LogicalPlanBuilder::from(joined).project(columns)?.build())
+    }
+
+    fn set_operation(
+        &self,
+        plan: LogicalPlan,
+        kind: SetOperationKind,
+        all: bool,
+        sources: &[Source],
+    ) -> Bound<LogicalPlan> {
         let mut plan = plan;
         for source in sources {
             let other = self.plan_factor(self.table_factor(source)?, source.span)?;
@@ -289,124 +372,25 @@ impl Binder<'_> {
         };
         let amount = amount.map_err(|message| vec![self.error(Code::OptionValue, message, slice.span)])?;
         let seed = match seed {
-            Some(slice) => number(slice)?
-                .parse()
-                .map_err(|_| vec![self.error(Code::OptionValue, "the seed is a whole number, 0 or more", slice.span)])?,
+            Some(slice) => number(slice)?.parse().map_err(|_| {
+                vec![self.error(Code::OptionValue, "the seed is a whole number, 0 or more", slice.span)]
+            })?,
             None => 0,
         };
         Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample { input: plan, amount, seed }) }))
-    }
-
-    fn into(&self, plan: LogicalPlan, path: &Name, options: &[OptionItem]) -> Bound<LogicalPlan> {
-        let mut given = Vec::new();
-        for option in options {
-            given.push((option.name.text.clone(), self.option_text(option)?));
-        }
-        let place_of = |name: &str| {
-            let option = options.iter().find(|option| option.name.text == name);
-            option.map_or(path.span, |option| option.name.span)
-        };
-        let target = self.parameter_path(path)?;
-        let at = |code: Code, message: String| self.error(code, message, path.span);
-        self.write(plan, target, given, place_of, at)
-    }
-
-    /// A [`Write`] node, its options and target checked.
-    pub(super) fn write(
-        &self,
-        input: LogicalPlan,
-        location: String,
-        options: Vec<(String, String)>,
-        place_of: impl Fn(&str) -> Span,
-        at: impl Fn(Code, String) -> Diagnostic,
-    ) -> Bound<LogicalPlan> {
-        let mut spec = SinkSpec { location, options: SinkOptions::default() };
-        let mut problems = Vec::new();
-        for (name, value) in &options {
-            if let Err(refused) = spec.options.set(name, value) {
-                problems.push(option_error(self.error(Code::UnknownOption, "", place_of(name)), name, refused));
-            }
-        }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        if let Err(problem) = spec.validate(input.schema().as_arrow()) {
-            let code = if problem.exists { Code::OutputExists } else { Code::OptionValue };
-            let mut lines = problem.message.splitn(2, '\n');
-            let message = lines.next().unwrap_or_default().to_string();
-            let diagnostic = match problem.option {
-                Some(option) => self.error(code, message, place_of(option)),
-                None => at(code, message),
-            };
-            return Err(vec![diagnostic.maybe_help(lines.next().map(str::to_string))]);
-        }
-        let SinkSpec { location, .. } = spec;
-        let node = Write::new(input, location, options).map_err(|error| vec![at(Code::Plan, error.to_string())])?;
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(node) }))
-    }
-
-    /// What stands after FROM, as SQL's tree.
-    fn table_factor(&self, source: &Source) -> Bound<TableFactor> {
-        let alias = source.alias.as_ref().map(|name| TableAlias { explicit: true, name: ident(name), columns: vec![], at: None });
-        match &source.kind {
-            SourceKind::Relation(slice) => {
-                let mut factor = self.reader().relation(slice.span).map_err(|problem| vec![problem])?;
-                self.rewrite(&mut factor)?;
-                Ok(factor)
-            }
-            SourceKind::Pipeline(pipeline) => {
-                let plan = self.pipeline(pipeline, Place::Nested)?;
-                Ok(named_table(self.relations.pipe(plan), alias))
-            }
-            SourceKind::File { path, options } => {
-                let mut spec = SourceSpec { location: self.parameter_path(path)?, ..SourceSpec::default() };
-                let mut problems = Vec::new();
-                for option in options {
-                    if let Err(refused) = spec.options.set(&option.name.text, &self.option_text(option)?) {
-                        let at = match refused {
-                            crate::config::SettingError::Unknown { .. } => option.name.span,
-                            crate::config::SettingError::Value(_) => option.value_span,
-                        };
-                        problems.push(option_error(self.error(Code::UnknownOption, "", at), &option.name.text, refused));
-                    }
-                }
-                if !problems.is_empty() {
-                    return Err(problems);
-                }
-                let scan = self.relations.scan(&spec, SqlSpan::empty()).map_err(|error| self.blame().explain(error, path.span))?;
-                Ok(named_table(self.relations.pipe(scan), alias))
-            }
-        }
-    }
-
-    fn plan_factor(&self, factor: TableFactor, span: Span) -> Bound<LogicalPlan> {
-        // A plain name needs no SELECT around it: the pipeline so far, a file, a nested pipeline.
-        if let TableFactor::Table { name, alias: None, .. } = &factor
-            && let Some(plan) = self.relations.piped_name(name)
-        {
-            return Ok(plan);
-        }
-        let items = vec![wildcard(WildcardAdditionalOptions::default())];
-        let plan = self.plan_query(select_from(factor, items), span)?;
-        // The SELECT * around it says nothing; without it the plan reads as the query does.
-        match plan {
-            LogicalPlan::Projection(projection) if projection.schema == *projection.input.schema() => {
-                Ok(Arc::unwrap_or_clone(projection.input))
-            }
-            other => Ok(other),
-        }
-    }
-
-    /// `SELECT * FROM name`.
-    pub(super) fn select_all(&self, name: ObjectName) -> Query {
-        select_from(named_table(name, None), vec![wildcard(WildcardAdditionalOptions::default())])
     }
 
     fn query(&self, plan: LogicalPlan, items: Vec<SelectItem>) -> Query {
         select_from(named_table(self.relations.pipe(plan), None), items)
     }
 
-    fn select(&self, plan: LogicalPlan, items: Vec<SelectItem>, span: Span, change: impl FnOnce(&mut Select)) -> Bound<LogicalPlan> {
+    fn select(
+        &self,
+        plan: LogicalPlan,
+        items: Vec<SelectItem>,
+        span: Span,
+        change: impl FnOnce(&mut Select),
+    ) -> Bound<LogicalPlan> {
         let mut query = self.query(plan, items);
         if let SetExpr::Select(select) = query.body.as_mut() {
             change(select);
@@ -414,7 +398,7 @@ impl Binder<'_> {
         self.plan_query(query, span)
     }
 
-    fn plan_query(&self, query: Query, span: Span) -> Bound<LogicalPlan> {
+    pub(super) fn plan_query(&self, query: Query, span: Span) -> Bound<LogicalPlan> {
         let catalog = self.catalog();
         let statement = DFStatement::Statement(Box::new(Statement::Query(Box::new(query))));
         planner(&catalog).statement_to_plan(statement).map_err(|error| self.blame().explain(error, span))
@@ -468,6 +452,18 @@ impl Binder<'_> {
         self.blame().check(&planner(&catalog), self.context.state.config_options(), expr, plan.schema(), span)
     }
 
+    /// The place of the first part of an expression that is of a kind.
+    fn part(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span, is: impl Fn(&Expr) -> bool) -> Span {
+        let catalog = self.catalog();
+        let planner = planner(&catalog);
+        let place = parts(expr).into_iter().find_map(|part| {
+            let planned = planner.sql_to_expr(part.clone(), plan.schema(), &mut PlannerContext::new()).ok()?;
+            is(&planned).then(|| self.positions.find(part.span()))?
+        });
+        // A part that came out of a macro is reported where the macro is used.
+        place.filter(|place| place.call.is_none()).map_or(span, |place| place.span)
+    }
+
     fn whole_number(&self, plan: &LogicalPlan, slice: Slice) -> Bound<Expr> {
         let expr = self.expr(plan, slice)?;
         let planned = self.check(plan, &expr, slice.span)?;
@@ -478,7 +474,8 @@ impl Binder<'_> {
     }
 
     fn existing_columns<'n>(&self, plan: &LogicalPlan, names: impl Iterator<Item = &'n Name>) -> Bound<()> {
-        let problems: Vec<Diagnostic> = names.filter_map(|name| self.existing_column(plan, name).err()).flatten().collect();
+        let problems: Vec<Diagnostic> =
+            names.filter_map(|name| self.existing_column(plan, name).err()).flatten().collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
@@ -490,6 +487,23 @@ impl Binder<'_> {
         let field = Box::new(Column::new_unqualified(&name.text));
         let error = datafusion::common::SchemaError::FieldNotFound { field, valid_fields: schema.columns() };
         Err(self.blame().explain(DataFusionError::SchemaError(Box::new(error), Box::new(None)), name.span))
+    }
+
+    /// Names that may stand once each, and not at all if `taken` says so.
+    fn refuse_repeated<'n>(&self, names: impl Iterator<Item = &'n Name>, taken: impl Fn(&str) -> bool) -> Bound<()> {
+        let mut seen: Vec<&Name> = Vec::new();
+        for name in names {
+            let first = seen.iter().find(|other| other.text == name.text);
+            if first.is_some() || taken(&name.text) {
+                let problem = self.error(Code::Duplicate, format!("two columns named `{}`", name.text), name.span);
+                return Err(vec![match first {
+                    Some(first) => problem.and_at(self.source, first.span, "the first is here"),
+                    None => problem.at("there is one already").help("DROP the other first, or choose another name"),
+                }]);
+            }
+            seen.push(name);
+        }
+        Ok(())
     }
 
     fn refuse_existing_names(&self, plan: &LogicalPlan, added: &[SelectItem], slices: &[Slice]) -> Bound<()> {
@@ -506,107 +520,16 @@ impl Binder<'_> {
         }
     }
 
-    fn option_text(&self, option: &OptionItem) -> Bound<String> {
-        match &option.value {
-            OptionValue::Parameter(name) => self.parameter(name, option.value_span),
-            other => Ok(other.as_text()),
-        }
-    }
-
-    /// A path may be a parameter: `FROM $input`.
-    fn parameter_path(&self, path: &Name) -> Bound<String> {
-        match (self.source.slice(path.span).strip_prefix('$'), path.text.strip_prefix('$')) {
-            (Some(_), Some(name)) => self.parameter(name, path.span),
-            _ => Ok(path.text.clone()),
-        }
-    }
-
-    fn parameter(&self, name: &str, span: Span) -> Bound<String> {
-        let parameters = &self.context.scope.parameters;
-        match parameters.get(name) {
-            Some(value) => Ok(value.as_text()),
-            None => Err(vec![
-                self.error(Code::UnknownParameter, format!("no value for parameter `${name}`"), span)
-                    .maybe_help(did_you_mean(name, parameters.keys()))
-                    .maybe_help(Some(format!("give it with -D {name}=value"))),
-            ]),
-        }
-    }
-
-    fn build(&self, span: Span, build: impl FnOnce() -> datafusion::common::Result<LogicalPlan>) -> Bound<LogicalPlan> {
+    pub(super) fn build(
+        &self,
+        span: Span,
+        build: impl FnOnce() -> datafusion::common::Result<LogicalPlan>,
+    ) -> Bound<LogicalPlan> {
         build().map_err(|error| self.blame().explain(error, span))
     }
 
-    fn error(&self, code: Code, message: impl Into<String>, span: Span) -> Diagnostic {
+    pub(super) fn error(&self, code: Code, message: impl Into<String>, span: Span) -> Diagnostic {
         Diagnostic::error(code, message, self.source, span)
-    }
-}
-
-fn ident(name: &Name) -> Ident {
-    Ident::with_quote('"', &name.text)
-}
-
-fn object_name(ident: Ident) -> ObjectName {
-    ObjectName(vec![ObjectNamePart::Identifier(ident)])
-}
-
-fn wildcard(options: WildcardAdditionalOptions) -> SelectItem {
-    SelectItem::Wildcard(options)
-}
-
-fn named_table(name: ObjectName, alias: Option<TableAlias>) -> TableFactor {
-    TableFactor::Table {
-        name,
-        alias,
-        args: None,
-        with_hints: vec![],
-        version: None,
-        with_ordinality: false,
-        partitions: vec![],
-        json_path: None,
-        sample: None,
-        index_hints: vec![],
-    }
-}
-
-fn select_from(relation: TableFactor, projection: Vec<SelectItem>) -> Query {
-    let select = Select {
-        select_token: AttachedToken::empty(),
-        optimizer_hints: vec![],
-        distinct: None,
-        select_modifiers: None,
-        top: None,
-        top_before_distinct: false,
-        projection,
-        exclude: None,
-        into: None,
-        from: vec![TableWithJoins { relation, joins: vec![] }],
-        lateral_views: vec![],
-        prewhere: None,
-        selection: None,
-        connect_by: vec![],
-        group_by: GroupByExpr::Expressions(vec![], vec![]),
-        cluster_by: vec![],
-        distribute_by: vec![],
-        sort_by: vec![],
-        having: None,
-        named_window: vec![],
-        qualify: None,
-        window_before_qualify: false,
-        value_table_mode: None,
-        flavor: SelectFlavor::Standard,
-    };
-    Query {
-        with: None,
-        body: Box::new(SetExpr::Select(Box::new(select))),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: vec![],
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: vec![],
     }
 }
 

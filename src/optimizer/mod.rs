@@ -1,7 +1,9 @@
 //! Our rules over the logical plan; each file is named as EXPLAIN names it.
 
+mod flatten_aliases;
 mod guard_failing_conditions;
 mod keep_input_order;
 
+pub use flatten_aliases::FlattenAliases;
 pub use guard_failing_conditions::{GuardFailingConditions, unmarked};
 pub use keep_input_order::KeepInputOrder;

@@ -5,13 +5,13 @@ use crate::logical::nodes::{Sample, Write};
 use crate::sinks::{SinkOptions, SinkSpec};
 use crate::{Error, bug};
 use async_trait::async_trait;
+use datafusion::catalog::Session;
 use datafusion::common::Result;
 use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
-use datafusion::catalog::Session;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,7 +22,9 @@ pub struct Lowering;
 #[async_trait]
 impl QueryPlanner for Lowering {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Lowering)]).create_physical_plan(plan, session).await
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Lowering)])
+            .create_physical_plan(plan, session)
+            .await
     }
 }
 

@@ -10,6 +10,6 @@ mod lower;
 mod split_filters;
 mod state;
 
-pub use lower::{WriteTarget, write_of};
+pub use lower::write_of;
 pub use split_filters::SplitFilters;
 pub use state::{catalog_tables, separate, session_state, session_state_from};

@@ -7,11 +7,13 @@ use super::lower::Lowering;
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::scalar_udf;
 use crate::ops::Registry;
-use crate::optimizer::KeepInputOrder;
+use crate::optimizer::{FlattenAliases, GuardFailingConditions, KeepInputOrder};
 use crate::sources::{ExtraColumns, FileTable};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider};
+use datafusion::catalog::{
+    CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider,
+};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::config::SessionConfig;
@@ -74,7 +76,12 @@ pub fn catalog_tables(state: &SessionState) -> Vec<(String, SchemaRef)> {
         .collect()
 }
 
-fn build(builder: SessionStateBuilder, base: SessionConfig, config: &Config, operators: &Registry) -> Result<SessionState> {
+fn build(
+    builder: SessionStateBuilder,
+    base: SessionConfig,
+    config: &Config,
+    operators: &Registry,
+) -> Result<SessionState> {
     let mut session = base.with_target_partitions(config.threads.get()).with_batch_size(config.batch_rows.get());
     let options = session.options_mut();
     // JSON's field names are case-sensitive; so are ours.
@@ -93,7 +100,9 @@ fn build(builder: SessionStateBuilder, base: SessionConfig, config: &Config, ope
         .with_config(session)
         .with_runtime_env(runtime(config)?)
         .with_query_planner(Arc::new(Lowering))
-        .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))));
+        .with_analyzer_rule(Arc::new(GuardFailingConditions))
+        .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
+        .with_optimizer_rule(Arc::new(FlattenAliases));
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
     if config.optimize {

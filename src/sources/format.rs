@@ -11,6 +11,7 @@ use super::spec::Compression;
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
+use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,6 +103,8 @@ pub(crate) struct Scan {
     pub input: Arc<Input>,
     /// Columns wanted, as indices into the reader's schema.
     pub projection: Arc<[usize]>,
+    /// What the rows must satisfy above the scan; a reader may skip what cannot.
+    pub predicate: Option<Arc<PruningPredicate>>,
     pub batch_rows: usize,
     pub batch_bytes: usize,
     pub counters: Counters,
@@ -147,6 +150,8 @@ impl Input {
 pub(crate) struct Counters {
     pub bytes_scanned: Count,
     pub rejected_rows: Count,
+    /// Rows not read because the predicate cannot hold for them.
+    pub pruned_rows: Count,
     pub log: Option<Arc<RejectLog>>,
 }
 

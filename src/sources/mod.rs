@@ -18,6 +18,7 @@ mod json;
 mod lines;
 mod origin;
 mod parquet;
+mod prune;
 mod queue;
 mod rejects;
 mod sample;

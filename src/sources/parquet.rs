@@ -5,6 +5,7 @@
 use super::columnar::{UnionSchema, conform, rows_per_batch};
 use super::discover::SourceFile;
 use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
+use super::prune::groups_to_read;
 use super::queue::UnitQueue;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -51,6 +52,12 @@ impl ParquetReader {
     }
 }
 
+impl ParquetReader {
+    fn name_in_files(&self, column: &str) -> Option<String> {
+        self.schema.index_of(column).ok().and_then(|index| self.names.get(index).cloned())
+    }
+}
+
 impl FormatReader for ParquetReader {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
@@ -65,10 +72,19 @@ impl FormatReader for ParquetReader {
                     continue;
                 }
             };
+            let wanted = scan
+                .predicate
+                .as_ref()
+                .map(|predicate| groups_to_read(predicate, &metadata, &|column| self.name_in_files(column)));
             let mut first_row = 1;
             for (row_group, group) in metadata.metadata().row_groups().iter().enumerate() {
-                queue.push(Unit::RowGroup { file, row_group, first_row, metadata: metadata.clone() })?;
-                first_row += group.num_rows().max(0) as u64;
+                let n_rows = group.num_rows().max(0) as u64;
+                if wanted.as_ref().and_then(|wanted| wanted.get(row_group)) == Some(&false) {
+                    scan.counters.pruned_rows.add(n_rows as usize);
+                } else {
+                    queue.push(Unit::RowGroup { file, row_group, first_row, metadata: metadata.clone() })?;
+                }
+                first_row += n_rows;
             }
         }
         Ok(())

@@ -24,6 +24,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
 };
@@ -45,6 +46,8 @@ pub struct FileScanExec {
     schema: SchemaRef,
     /// No partition needs to give more rows than this.
     fetch: Option<usize>,
+    /// What the reader may skip rows by; the filter itself is above the scan.
+    predicate: Option<Arc<PruningPredicate>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     run: Mutex<RunState>,
@@ -92,10 +95,23 @@ impl FileScanExec {
             projection,
             schema,
             fetch,
+            predicate: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
         })
+    }
+
+    /// Lets the reader skip what cannot satisfy `predicate`.
+    pub(crate) fn with_predicate(mut self, predicate: Option<Arc<PruningPredicate>>) -> Self {
+        self.predicate = predicate;
+        self
+    }
+
+    /// The same scan, not yet begun.
+    fn fresh(&self, fetch: Option<usize>) -> Result<Self> {
+        let scan = Self::try_new(self.table.clone(), self.projection.clone(), self.n_partitions(), fetch)?;
+        Ok(scan.with_predicate(self.predicate.clone()))
     }
 
     /// The table that is read.
@@ -123,11 +139,13 @@ impl FileScanExec {
         Scan {
             input: self.table.input.clone(),
             projection: self.projection.iter().filter_map(data).collect(),
+            predicate: self.predicate.clone(),
             batch_rows: context.session_config().batch_size().max(1),
             batch_bytes: self.table.batch_bytes,
             counters: Counters {
                 bytes_scanned: counter("bytes_scanned"),
                 rejected_rows: counter("rejected_rows"),
+                pruned_rows: counter("pruned_rows"),
                 log: context.session_config().get_extension::<RejectLog>(),
             },
         }
@@ -235,6 +253,9 @@ impl DisplayAs for FileScanExec {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let columns = names.join(", ");
                 write!(f, "FileScanExec: '{location}' format={format} files={n_files} columns=[{columns}]")?;
+                if let Some(predicate) = &self.predicate {
+                    write!(f, " skips_by=[{}]", predicate.orig_expr())?;
+                }
                 self.fetch.map_or(Ok(()), |fetch| write!(f, " fetch={fetch}"))
             }
             DisplayFormatType::TreeRender => {
@@ -280,8 +301,7 @@ impl ExecutionPlan for FileScanExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        let again = Self::try_new(self.table.clone(), self.projection.clone(), self.n_partitions(), self.fetch)?;
-        Ok(Arc::new(again))
+        Ok(Arc::new(self.fresh(self.fetch)?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -322,8 +342,7 @@ impl ExecutionPlan for FileScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        let limited = Self::try_new(self.table.clone(), self.projection.clone(), self.n_partitions(), limit);
-        limited.ok().map(|plan| Arc::new(plan) as Arc<dyn ExecutionPlan>)
+        self.fresh(limit).ok().map(|plan| Arc::new(plan) as Arc<dyn ExecutionPlan>)
     }
 
     fn fetch(&self) -> Option<usize> {

@@ -9,13 +9,14 @@
 
 use super::discover::partition_columns;
 use super::format::{FormatReader, Input};
+use super::prune::{can_prune, pruning_predicate};
 use super::scan::FileScanExec;
 use super::spec::Format;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
@@ -184,12 +185,25 @@ impl TableProvider for FileTable {
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let all = || (0..self.columns.len()).collect();
         let projection = projection.cloned().unwrap_or_else(all);
         let n_partitions = self.n_partitions(state.config().target_partitions());
-        Ok(Arc::new(FileScanExec::try_new(self.clone(), projection, n_partitions, limit)?))
+        let predicate = pruning_predicate(state, filters, &self.schema)?;
+        let scan = FileScanExec::try_new(self.clone(), projection, n_partitions, limit)?;
+        Ok(Arc::new(scan.with_predicate(predicate)))
+    }
+
+    /// Only Parquet has statistics to skip by; every filter still runs above the scan.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let data = self.reader.schema();
+        let is_data_column = |name: &str| data.index_of(name).is_ok();
+        let answer = |filter: &&Expr| match self.format == Format::Parquet && can_prune(filter, &is_data_column) {
+            true => TableProviderFilterPushDown::Inexact,
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(answer).collect())
     }
 }

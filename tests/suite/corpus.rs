@@ -1,6 +1,6 @@
 //! Every query of `tests/corpus` has its tree, plans and rows in a golden file: a change of any shows in review.
 
-use super::harness::{block_on, files, language_of, name_of, read, run, session_for};
+use super::harness::{block_on, files, language_of, name_of, read, run_file, session_for};
 use curator::{Config, syntax};
 
 #[test]
@@ -8,18 +8,21 @@ fn every_corpus_query_gives_its_golden_tree_plans_and_rows() {
     let mut failed = Vec::new();
     for path in files("tests/corpus", ".cql") {
         let source = read(&path);
-        let mut session = session_for(&source, Config::default());
-        let outcomes = match block_on(run(&mut session, &source, language_of(&path))) {
+        let outcomes = match block_on(run_file(&path, Config::default())) {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 failed.push(format!("{}: {error}", path.display()));
                 continue;
             }
         };
-        let script = session.parse(&source, language_of(&path)).unwrap();
+        let script = session_for(&source, Config::default()).parse(&source, language_of(&path)).unwrap();
         let mut text = format!("== ast\n{}", syntax::tree(&script));
         for outcome in &outcomes {
-            let rows = if outcome.report.files.is_empty() { outcome.rows() } else { format!("{} rows written\n", outcome.report.rows_out) };
+            let rows = if outcome.report.files.is_empty() {
+                outcome.rows()
+            } else {
+                format!("{} rows written\n", outcome.report.rows_out)
+            };
             text += &format!("\n== logical\n{}\n== optimized\n{}\n== rows\n{rows}", outcome.logical, outcome.optimized);
         }
         let golden = std::panic::catch_unwind(|| {

@@ -12,7 +12,10 @@ fn rows_and_their_order_do_not_depend_on_rules_threads_or_batches() {
         ("without our rules", Config { optimize: false, ..base.clone() }),
         ("4 threads", Config { threads: count(4), ..base.clone() }),
         ("batches of 1", Config { batch_rows: count(1), threads: count(4), ..base.clone() }),
-        ("batches of 7 and 100 bytes", Config { batch_rows: count(7), batch_bytes: count(100), threads: count(4), ..base.clone() }),
+        (
+            "batches of 7 and 100 bytes",
+            Config { batch_rows: count(7), batch_bytes: count(100), threads: count(4), ..base.clone() },
+        ),
     ];
     let mut different = Vec::new();
     for path in files("tests/corpus", ".cql").into_iter().chain(files("tests/corpus/pairs", ".cql")) {

@@ -9,8 +9,11 @@ fn every_broken_query_gets_its_messages_at_their_places() {
     let mut wrong = Vec::new();
     for path in files("tests/errors", "ql") {
         let source = read(&path);
-        let expected: Vec<String> =
-            source.text().lines().filter_map(|line| line.trim_end().strip_prefix("-- expect: ").map(str::to_string)).collect();
+        let expected: Vec<String> = source
+            .text()
+            .lines()
+            .filter_map(|line| line.trim_end().strip_prefix("-- expect: ").map(str::to_string))
+            .collect();
         let mut session = session_for(&source, Config::default());
         let mut problems = block_on(session.check(&source, language_of(&path)));
         problems.sort_by_key(Diagnostic::position);

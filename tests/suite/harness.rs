@@ -19,7 +19,9 @@ impl Outcome {
     /// The rows as JSON Lines, in their order.
     pub fn rows(&self) -> String {
         let mut bytes = Vec::new();
-        let mut writer = arrow::json::WriterBuilder::new().with_explicit_nulls(true).build::<_, arrow::json::writer::LineDelimited>(&mut bytes);
+        let mut writer = arrow::json::WriterBuilder::new()
+            .with_explicit_nulls(true)
+            .build::<_, arrow::json::writer::LineDelimited>(&mut bytes);
         self.batches.iter().for_each(|batch| writer.write(batch).unwrap());
         writer.finish().unwrap();
         String::from_utf8(bytes).unwrap()
@@ -85,14 +87,19 @@ pub async fn run(session: &mut Session, source: &SourceText, language: Language)
     Ok(outcomes)
 }
 
+/// Held while a query writes below `out/`: several tests run the same files.
+static WRITING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 pub async fn run_file(path: &Path, config: Config) -> Result<Vec<Outcome>, Error> {
     let source = read(path);
+    let _alone = if source.text().contains("out/") { Some(WRITING.lock().await) } else { None };
     let mut session = session_for(&source, config);
     run(&mut session, &source, language_of(path)).await
 }
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     // Queries are planned recursively, so the workers get the stack that the command line gives them.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_stack_size(16 << 20).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_stack_size(16 << 20).enable_all().build();
     runtime.unwrap().block_on(future)
 }

@@ -12,7 +12,8 @@ fn a_query_in_cql_and_in_sql_has_one_plan_and_the_same_rows() {
     for cql in files("tests/corpus/pairs", ".cql") {
         let sql = cql.with_extension("sql");
         let both = [&cql, &sql].map(|path| {
-            let outcomes = block_on(run_file(path, Config::default())).map_err(|error| format!("{}: {error}", path.display()))?;
+            let outcomes =
+                block_on(run_file(path, Config::default())).map_err(|error| format!("{}: {error}", path.display()))?;
             // Both sides write to the same place, one after the other.
             let written: BTreeMap<PathBuf, Vec<u8>> = outcomes
                 .iter()

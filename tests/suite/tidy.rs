@@ -92,7 +92,9 @@ fn nothing_is_left_open_or_printed_outside_the_command_line() {
         let in_cli = path.starts_with("src/cli");
         for (number, line) in production(&text).lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            let open = ["todo!(", "unimplemented!(", ".unwrap()", ".expect(", "panic!("].iter().any(|word| code.contains(word));
+            let open = ["todo!(", "unimplemented!(", ".unwrap()", ".expect(", "panic!("]
+                .iter()
+                .any(|word| code.contains(word));
             let marks = line.contains("TODO") || line.contains("FIXME");
             let prints = !in_cli && ["println!(", "eprintln!(", "dbg!("].iter().any(|word| code.contains(word));
             let unsafe_code = code.contains("unsafe ") && !path.starts_with("src/gpu");

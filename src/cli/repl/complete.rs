@@ -5,9 +5,9 @@
 use super::Prompt;
 use super::commands::COMMANDS;
 use super::names::{SharedNames, column_names, schema_of};
-use super::words::{KEYWORDS, is_keyword};
+use super::words::{is_keyword, keywords};
 use crate::cli::process;
-use crate::cli::seams::{Token, TokenKind, tokens};
+use crate::syntax::{Token, TokenKind, tokens};
 use reedline::{Completer, Span, Suggestion};
 use std::collections::HashMap;
 use std::path::Path;
@@ -103,8 +103,8 @@ impl Completion {
         offers.extend(matching_names(names.table_names(), word));
         if (is_typed || previous == "|>") && !wants_table {
             let lower = word.starts_with(|c: char| c.is_lowercase());
-            let keywords = KEYWORDS.iter().map(|word| if lower { word.to_lowercase() } else { word.to_string() });
-            offers.extend(matching(keywords, word));
+            let words = keywords().iter().map(|word| if lower { word.to_lowercase() } else { word.to_string() });
+            offers.extend(matching(words, word));
         }
         if is_typed {
             offers.extend(matching(names.functions.iter().map(|name| format!("{name}(")), word));
@@ -122,12 +122,12 @@ impl Completer for Completion {
         let typed = tokens(before);
         let last = typed.last().filter(|token| token.span.end == pos);
         let start = match last {
-            Some(token) if !token.is_closed && token.kind == TokenKind::Text => {
+            Some(token) if !token.closed && token.kind == TokenKind::Text => {
                 let is_closed = line[pos..].starts_with('\'');
                 return complete_path(before, token.span.start + 1, !is_closed);
             }
             Some(token) if token.kind == TokenKind::Word => token.span.start,
-            Some(token) if token.kind == TokenKind::Symbol => pos,
+            Some(token) if is_sign(token) => pos,
             Some(_) => return vec![],
             None => pos,
         };
@@ -177,7 +177,7 @@ struct Statement<'a> {
 impl<'a> Statement<'a> {
     fn at(line: &'a str, cursor: usize) -> Self {
         let all: Vec<Token> = tokens(line).into_iter().filter(|token| token.kind != TokenKind::Comment).collect();
-        let is_end = |token: &&Token| &line[token.span.clone()] == ";";
+        let is_end = |token: &&Token| token.kind == TokenKind::Semicolon;
         let start = all.iter().filter(is_end).map(|token| token.span.end).rfind(|end| *end <= cursor).unwrap_or(0);
         let end =
             all.iter().filter(is_end).map(|token| token.span.start).find(|at| *at >= cursor).unwrap_or(line.len());
@@ -188,7 +188,7 @@ impl<'a> Statement<'a> {
     }
 
     fn text(&self, index: usize) -> &'a str {
-        self.tokens.get(index).map_or("", |token| &self.line[token.span.clone()])
+        self.tokens.get(index).map_or("", |token| token.text(self.line))
     }
 
     fn is(&self, index: usize, word: &str) -> bool {
@@ -202,7 +202,7 @@ impl<'a> Statement<'a> {
     /// `t` where the cursor is after `t.`
     fn qualifier(&self) -> Option<&'a str> {
         let name = self.n_before.checked_sub(2)?;
-        (self.previous_word() == "." && self.tokens[name].kind != TokenKind::Symbol).then(|| self.text(name))
+        (self.previous_word() == "." && !is_sign(&self.tokens[name])).then(|| self.text(name))
     }
 
     /// `FROM … |> …` up to the last `|>` before the cursor.
@@ -225,8 +225,8 @@ impl<'a> Statement<'a> {
 
     fn is_source(&self, index: usize) -> bool {
         self.tokens.get(index).is_some_and(|token| match token.kind {
-            TokenKind::Text | TokenKind::QuotedName => token.is_closed,
-            TokenKind::Word => !is_keyword(&self.line[token.span.clone()]),
+            TokenKind::Text | TokenKind::QuotedName => token.closed,
+            TokenKind::Word => !is_keyword(token.text(self.line)),
             _ => false,
         })
     }
@@ -243,6 +243,12 @@ impl<'a> Statement<'a> {
             .find(|index| self.is_source(*index))
             .map(|index| self.text(index))
     }
+}
+
+/// Neither a word nor a value: a name may follow at once.
+fn is_sign(token: &Token) -> bool {
+    use TokenKind::{Close, Comma, Open, Operator, Pipe, Semicolon};
+    matches!(token.kind, Close | Comma | Open | Operator | Pipe | Semicolon)
 }
 
 fn matching(names: impl Iterator<Item = String>, word: &str) -> Vec<String> {

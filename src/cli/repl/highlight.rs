@@ -2,7 +2,7 @@
 
 use super::names::SharedNames;
 use super::words::is_keyword;
-use crate::cli::seams::{Token, TokenKind, tokens};
+use crate::syntax::{Token, TokenKind, tokens};
 use nu_ansi_term::{Color, Style};
 use reedline::{Highlighter, StyledText};
 
@@ -19,19 +19,19 @@ impl Colours {
 
     fn style(&self, text: &str, token: &Token) -> Style {
         match token.kind {
-            TokenKind::Word if is_keyword(&text[token.span.clone()]) => Style::new().fg(Color::Blue).bold(),
+            TokenKind::Word if is_keyword(token.text(text)) => Style::new().fg(Color::Blue).bold(),
             TokenKind::Word if self.is_call(text, token) => Style::new().fg(Color::Cyan),
             TokenKind::Text => Style::new().fg(Color::Green),
             TokenKind::Number => Style::new().fg(Color::Magenta),
             TokenKind::Parameter => Style::new().fg(Color::Yellow),
             TokenKind::Comment => Style::new().fg(Color::DarkGray),
-            TokenKind::Word | TokenKind::QuotedName | TokenKind::Symbol => Style::new(),
+            _ => Style::new(),
         }
     }
 
     fn is_call(&self, text: &str, token: &Token) -> bool {
         text[token.span.end..].trim_start().starts_with('(')
-            && self.names.read().known_functions.contains(&text[token.span.clone()].to_lowercase())
+            && self.names.read().known_functions.contains(&token.text(text).to_lowercase())
     }
 }
 
@@ -50,7 +50,7 @@ impl Highlighter for Colours {
         let mut at = 0;
         for token in tokens(line) {
             styled.push((Style::new(), line[at..token.span.start].to_string()));
-            styled.push((self.style(line, &token), line[token.span.clone()].to_string()));
+            styled.push((self.style(line, &token), token.text(line).to_string()));
             at = token.span.end;
         }
         styled.push((Style::new(), line[at..].to_string()));

@@ -4,8 +4,9 @@ use super::commands::{self, Command};
 use super::names::schema_of;
 use super::{Next, Prompt};
 use crate::cli::run::explain_text;
-use crate::cli::{seams, settings, terminal};
+use crate::cli::{ops, settings, terminal};
 use crate::diag::SourceText;
+use crate::ops::reference;
 use crate::session::Compiled;
 use crate::{Error, Language, Result};
 use arrow::datatypes::Schema;
@@ -18,8 +19,8 @@ impl Prompt {
             Command::Help => terminal::print(&commands::help())?,
             Command::Describe(None) => terminal::print(&self.list_tables())?,
             Command::Describe(Some(name)) => self.describe(&name)?,
-            Command::Ops(None) => terminal::print(&seams::list_ops())?,
-            Command::Ops(Some(name)) => terminal::print(&seams::describe_op(&name)?)?,
+            Command::Ops(None) => terminal::print(&reference::list(self.session().operators()))?,
+            Command::Ops(Some(name)) => terminal::print(&ops::describe(self.session().operators(), &name)?)?,
             Command::Explain(query) => self.explain(&query)?,
             Command::Timing => {
                 self.timing = !self.timing;

@@ -1,6 +1,6 @@
 //! When Enter runs the text and when it starts a new line.
 
-use crate::cli::seams::{Token, TokenKind, tokens};
+use crate::syntax::{Token, TokenKind, tokens};
 use reedline::{ValidationResult, Validator};
 
 /// Whether a text is whole by itself: nothing, a command, or statements that end with `;`.
@@ -10,7 +10,7 @@ pub fn ends_statement(text: &str) -> bool {
         return true;
     }
     let tokens = tokens(text);
-    tokens.iter().all(|token| token.is_closed) && last_token(text, &tokens).is_none_or(|last| last == ";")
+    tokens.iter().all(|token| token.closed) && last_token(text, &tokens).is_none_or(|last| last == ";")
 }
 
 /// Whether Enter runs what was typed: a whole text, or an empty line after something that may be one.
@@ -21,13 +21,13 @@ pub fn is_finished(text: &str) -> bool {
     let tokens = tokens(text);
     let ends_with_blank_line = text.rsplit_once('\n').is_some_and(|(_, line)| line.trim().is_empty());
     ends_with_blank_line
-        && tokens.iter().all(|token| token.is_closed)
+        && tokens.iter().all(|token| token.closed)
         && last_token(text, &tokens).is_some_and(|last| last != "|>")
 }
 
 fn last_token<'a>(text: &'a str, tokens: &[Token]) -> Option<&'a str> {
     let last = tokens.iter().rev().find(|token| token.kind != TokenKind::Comment)?;
-    Some(&text[last.span.clone()])
+    Some(last.text(text))
 }
 
 /// The same for the editor.

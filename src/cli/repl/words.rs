@@ -1,95 +1,25 @@
-//! The keywords that highlighting and completion know. For the eye only: the grammar decides what is valid.
+//! The keywords that highlighting and completion know: all lists of the syntax, as one.
 
-/// Verbs, statements and the SQL that people write daily, sorted.
-pub static KEYWORDS: &[&str] = &[
-    "AGGREGATE",
-    "ALL",
-    "ANALYZE",
-    "AND",
-    "ANTI",
-    "ARRAY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "CASE",
-    "CAST",
-    "CREATE",
-    "CROSS",
-    "CURRENT",
-    "DEFINE",
-    "DESC",
-    "DESCRIBE",
-    "DISTINCT",
-    "DROP",
-    "ELSE",
-    "END",
-    "EXCEPT",
-    "EXISTS",
-    "EXPLAIN",
-    "EXTEND",
-    "EXTRACT",
-    "FALSE",
-    "FILTER",
-    "FIRST",
-    "FOLLOWING",
-    "FROM",
-    "FULL",
-    "GROUP",
-    "HAVING",
-    "ILIKE",
-    "IN",
-    "INNER",
-    "INSERT",
-    "INTERSECT",
-    "INTERVAL",
-    "INTO",
-    "IS",
-    "JOIN",
-    "LAST",
-    "LEFT",
-    "LET",
-    "LIKE",
-    "LIMIT",
-    "NOT",
-    "NULL",
-    "NULLS",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "OVER",
-    "PARTITION",
-    "PERCENT",
-    "PRECEDING",
-    "RENAME",
-    "RIGHT",
-    "ROWS",
-    "SAMPLE",
-    "SEED",
-    "SELECT",
-    "SEMI",
-    "SET",
-    "SHOW",
-    "TABLE",
-    "THEN",
-    "TRUE",
-    "UNBOUNDED",
-    "UNION",
-    "USING",
-    "VALUES",
-    "VERBOSE",
-    "VIEW",
-    "WHEN",
-    "WHERE",
-    "WINDOW",
-    "WITH",
-];
+use crate::syntax::{KEYWORDS, SQL_STATEMENTS, STATEMENTS, VERBS};
+use std::sync::LazyLock;
+
+static SORTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    // Words that follow a verb and are no keywords elsewhere.
+    let inside_verbs = ["BY", "ON", "USING", "WITH", "GROUP", "SEED", "ROWS", "PERCENT", "ANALYZE", "VERBOSE", "TABLE"];
+    let mut words: Vec<&str> = [STATEMENTS, VERBS, SQL_STATEMENTS, KEYWORDS, &inside_verbs].concat();
+    words.sort_unstable();
+    words.dedup();
+    words
+});
+
+/// Every keyword in capitals, sorted.
+pub fn keywords() -> &'static [&'static str] {
+    &SORTED
+}
 
 /// Whether a word is a keyword, in any case.
 pub fn is_keyword(word: &str) -> bool {
-    KEYWORDS.binary_search(&word.to_ascii_uppercase().as_str()).is_ok()
+    SORTED.binary_search(&word.to_ascii_uppercase().as_str()).is_ok()
 }
 
 #[cfg(test)]
@@ -98,7 +28,7 @@ mod tests {
 
     #[test]
     fn keywords_are_found_in_any_case() {
-        assert!(KEYWORDS.is_sorted());
-        assert!(is_keyword("from") && is_keyword("FROM") && !is_keyword("text"));
+        assert!(is_keyword("from") && is_keyword("FROM") && is_keyword("Extend") && !is_keyword("text"));
+        assert!(keywords().is_sorted());
     }
 }

@@ -1,2 +1,2 @@
-SELECT count(*) AS documents, avg(score) AS mean_score, max(words(text)) AS longest
+SELECT count(*) AS documents, round(avg(score), 6) AS mean_score, max(words(text)) AS longest
 FROM 'tests/corpus/data/docs.jsonl' WHERE score IS NOT NULL;
