@@ -157,7 +157,7 @@ impl Session {
                 continue;
             }
             match trial.statement(&script.source, statement) {
-                Ok(Compiled::Query(plan)) => trial.pretend(&plan).await,
+                Ok(Compiled::Query(plan)) => trial.define(&plan).await,
                 Ok(_) => {}
                 Err(found) => {
                     unknown.names.extend(defined_name(statement));
@@ -263,7 +263,7 @@ impl Session {
 
     /// Applies what a statement would leave behind, so that later statements can be checked: a view, or a table
     /// without its rows.
-    async fn pretend(&mut self, plan: &Plan) {
+    pub async fn define(&mut self, plan: &Plan) {
         let context = SessionContext::new_with_state(self.state.clone());
         let ddl = match &plan.logical {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(CreateMemoryTable { name, input, .. })) => {
@@ -413,7 +413,7 @@ fn written_paths(statement: &Statement) -> Option<String> {
 }
 
 fn mentions(text: &str, name: &str) -> bool {
-    syntax::tokens(text).iter().any(|token| text.get(token.span.start..token.span.end) == Some(name))
+    syntax::tokens(text).iter().any(|token| token.text(text) == name)
 }
 
 /// A query under way. Dropping it cancels it; unfinished outputs are removed.

@@ -82,6 +82,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             }
             for index in 0..script.statements.len() {
                 if let Compiled::Query(plan) | Compiled::Explain { plan, .. } = session.compile(&script, index).await? {
+                    session.define(&plan).await;
                     plans.push(session.explain(&plan, args.stage.into(), args.format.into()).await?);
                 }
             }

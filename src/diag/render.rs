@@ -17,11 +17,17 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         .with_tab_width(1);
     // The first line is ours; the report's own is cut off below.
     let mut report = Report::build(ReportKind::Error, place(main)).with_config(config);
-    for (order, label) in diagnostic.labels.iter().enumerate() {
-        let colour = if order == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
+    for (number, label) in diagnostic.labels.iter().enumerate() {
+        let colour = if number == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
         let message = if label.message.is_empty() { "here" } else { &label.message };
-        report = report
-            .with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order as i32));
+        // Labels of one text are drawn in one picture if they come in the order of their places.
+        let text = diagnostic.labels.iter().position(|other| other.source == label.source).unwrap_or(number);
+        let before = diagnostic
+            .labels
+            .iter()
+            .filter(|other| other.source == label.source && other.span.start < label.span.start);
+        let order = (text * diagnostic.labels.len() + before.count()) as i32;
+        report = report.with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order));
     }
     if let Some(help) = &diagnostic.help {
         report = report.with_help(help);
@@ -59,9 +65,38 @@ pub fn render_all(diagnostics: &[Diagnostic], colour: bool) -> String {
 type Place = (String, std::ops::Range<usize>);
 
 fn place(label: &super::Label) -> Place {
-    // A caret needs something to stand on: an empty span at the end of the text points at its last byte.
-    let len = label.source.text().len();
-    let start = label.span.start.min(len);
-    let end = label.span.end.clamp(start, len);
+    // The renderer indexes lines by these: they must be inside the text, on whole characters, and not on the
+    // white space that ends a line.
+    let text = label.source.text();
+    let start = floor_char_boundary(text, label.span.start.min(text.len()));
+    let end = floor_char_boundary(text, label.span.end.clamp(start, text.len()));
+    let end = start + text[start..end].trim_end().len();
     (label.source.name().to_string(), start..end)
+}
+
+fn floor_char_boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Code, SourceText, Span};
+
+    #[test]
+    fn any_span_of_any_text_can_be_drawn() {
+        for text in ["", "\n", "a\n", "é\r\nß", "\t|> WHERE x\n\n"] {
+            let source = SourceText::new("t.cql", text);
+            for start in 0..=text.len() + 1 {
+                for end in start..=text.len() + 1 {
+                    let drawn =
+                        render(&Diagnostic::error(Code::Syntax, "wrong", &source, Span::new(start, end)), false);
+                    assert!(drawn.starts_with("error[P001]: wrong\n"), "{drawn}");
+                }
+            }
+        }
+    }
 }

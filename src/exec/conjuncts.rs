@@ -7,6 +7,7 @@
 //! A column is copied only when a condition or the output reads it after rows were dropped.
 //! Not here: streams and plan properties (`conjunct_filter.rs`), the order of the conditions (`physical`).
 
+use super::text_bytes::text_bytes_per_row;
 use crate::Error;
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
@@ -18,7 +19,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, LambdaExpr};
+use datafusion::physical_expr::expressions::{Column, LambdaExpr, Literal};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
@@ -41,7 +42,7 @@ pub(super) struct Conjunct {
 impl Conjunct {
     /// Prepares `expr` over the columns of `input`.
     pub fn new(expr: Arc<dyn PhysicalExpr>, input: &SchemaRef) -> Result<Self> {
-        let label = fmt_sql(expr.as_ref()).to_string();
+        let label = label(&expr)?;
         let mut columns: Vec<usize> = collect_columns(&expr).iter().map(Column::index).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -85,6 +86,19 @@ impl Conjunct {
     }
 }
 
+/// A condition as a user would write it: texts in quotes.
+fn label(expr: &Arc<dyn PhysicalExpr>) -> Result<String> {
+    let quoted = Arc::clone(expr).transform(|node| {
+        let text = node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten());
+        Ok(match text {
+            // A column is shown by its name, whatever that is.
+            Some(text) => Transformed::yes(Arc::new(Column::new(&format!("'{}'", text.replace('\'', "''")), 0)) as _),
+            None => Transformed::no(node),
+        })
+    })?;
+    Ok(fmt_sql(quoted.data.as_ref()).to_string())
+}
+
 /// What one condition did so far, in all partitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConjunctCounts {
@@ -94,6 +108,10 @@ pub struct ConjunctCounts {
     pub rows_in: u64,
     /// Rows for which it was false or NULL.
     pub rows_dropped: u64,
+    /// Bytes of text in the rows that it looked at.
+    pub text_bytes_in: u64,
+    /// Bytes of text in the rows that it dropped.
+    pub text_bytes_dropped: u64,
     /// Time spent in it.
     pub elapsed: Duration,
 }
@@ -102,6 +120,8 @@ pub struct ConjunctCounts {
 pub(super) struct ConjunctMetrics {
     rows_in: Count,
     rows_dropped: Count,
+    text_bytes_in: Count,
+    text_bytes_dropped: Count,
     elapsed: Time,
 }
 
@@ -110,6 +130,9 @@ impl ConjunctMetrics {
         Self {
             rows_in: MetricBuilder::new(metrics).counter(format!("conjunct_{index}_in"), partition),
             rows_dropped: MetricBuilder::new(metrics).counter(format!("conjunct_{index}_dropped"), partition),
+            text_bytes_in: MetricBuilder::new(metrics).counter(format!("conjunct_{index}_bytes_in"), partition),
+            text_bytes_dropped: MetricBuilder::new(metrics)
+                .counter(format!("conjunct_{index}_bytes_dropped"), partition),
             elapsed: MetricBuilder::new(metrics).subset_time(format!("conjunct_{index}_time"), partition),
         }
     }
@@ -124,6 +147,8 @@ pub(super) fn counts(conjuncts: &[Conjunct], metrics: &MetricsSet) -> Vec<Conjun
         label: conjunct.label.clone(),
         rows_in: sum(index, "in"),
         rows_dropped: sum(index, "dropped"),
+        text_bytes_in: sum(index, "bytes_in"),
+        text_bytes_dropped: sum(index, "bytes_dropped"),
         elapsed: Duration::from_nanos(sum(index, "time")),
     };
     conjuncts.iter().enumerate().map(count).collect()
@@ -144,10 +169,13 @@ pub(super) fn filter(
         }
         let _timer = metrics.elapsed.timer();
         let n_before = rows.n_alive;
+        let bytes_before: u64 = rows.text_bytes.iter().sum();
         metrics.rows_in.add(n_before);
+        metrics.text_bytes_in.add(bytes_before as usize);
         if let Some(keep) = conjunct.evaluate(&mut rows).map_err(|error| conjunct.locate(error))? {
             rows.keep(&keep);
             metrics.rows_dropped.add(n_before - rows.n_alive);
+            metrics.text_bytes_dropped.add((bytes_before - rows.text_bytes.iter().sum::<u64>()) as usize);
         }
     }
     let columns = match output {
@@ -165,11 +193,19 @@ struct AliveRows<'a> {
     /// `None` while every row is alive.
     alive: Option<(BooleanBuffer, FilterPredicate)>,
     cut: HashMap<usize, ArrayRef>,
+    /// Bytes of text in each row alive.
+    text_bytes: Vec<u64>,
 }
 
 impl<'a> AliveRows<'a> {
     fn new(batch: &'a RecordBatch) -> Self {
-        Self { batch, n_alive: batch.num_rows(), alive: None, cut: HashMap::new() }
+        Self {
+            batch,
+            n_alive: batch.num_rows(),
+            alive: None,
+            cut: HashMap::new(),
+            text_bytes: text_bytes_per_row(batch),
+        }
     }
 
     /// The alive rows of one column.
@@ -196,6 +232,8 @@ impl<'a> AliveRows<'a> {
                 still_alive.finish()
             }
         };
+        let mut kept = keep.values().iter();
+        self.text_bytes.retain(|_| kept.next().unwrap_or(false));
         self.n_alive = alive.count_set_bits();
         self.cut.clear();
         let predicate = FilterBuilder::new(&BooleanArray::new(alive.clone(), None)).optimize().build();

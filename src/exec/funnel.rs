@@ -88,7 +88,7 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     let Some(main) = main_child(plan) else { return source(plan, steps) };
     if plan.is::<UnionExec>() || plan.is::<InterleaveExec>() {
         let rows_in = children.iter().map(|child| walk(child.as_ref(), steps)).sum();
-        return push(steps, "UNION ALL".into(), rows_in, rows_in, plan);
+        return push(steps, "UNION ALL".into(), rows_in, rows_in);
     }
     for (index, child) in children.iter().enumerate() {
         if index != main {
@@ -110,7 +110,7 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
         (None, None) if is_plumbing || is_partial(plan) => return rows_in,
         (None, None) => plan.name().trim_end_matches("Exec").to_uppercase(),
     };
-    push(steps, label, rows_in, output_rows(plan), plan)
+    push(steps, label, rows_in, output_rows(plan))
 }
 
 fn source(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
@@ -123,7 +123,7 @@ fn source(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
         Some(n_rows) => n_rows as u64,
         None => known_rows(plan).unwrap_or(0),
     };
-    push(steps, label, 0, rows_out, plan)
+    push(steps, label, 0, rows_out)
 }
 
 fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
@@ -135,21 +135,23 @@ fn conjuncts(filter: &ConjunctFilterExec, rows_in: u64, steps: &mut Vec<Step>) -
     let mut rows = rows_in;
     for count in filter.counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
-        // Only the last condition's rows are gathered into batches, so only their bytes are known.
-        steps.push(Step { label: format!("WHERE {}", count.label), rows_in: rows, rows_out, bytes_out: None });
+        let bytes_out = count.text_bytes_in - count.text_bytes_dropped.min(count.text_bytes_in);
+        // A source does not look into its rows; the condition right after it knows what came in.
+        if let Some(before) = steps.last_mut().filter(|before| before.rows_out == count.rows_in) {
+            before.bytes_out = before.bytes_out.or(Some(count.text_bytes_in));
+        }
+        let label = format!("WHERE {}", count.label);
+        steps.push(Step { label, rows_in: rows, rows_out, bytes_out: Some(bytes_out) });
         rows = rows_out;
     }
-    if let Some(step) = steps.last_mut() {
-        step.bytes_out = output_bytes(filter);
-    }
     match filter.fetch() {
-        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, output_rows(filter), filter),
+        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, output_rows(filter)),
         None => rows,
     }
 }
 
-fn push(steps: &mut Vec<Step>, label: String, rows_in: u64, rows_out: u64, plan: &dyn ExecutionPlan) -> u64 {
-    let mut step = Step { label, rows_in, rows_out, bytes_out: output_bytes(plan) };
+fn push(steps: &mut Vec<Step>, label: String, rows_in: u64, rows_out: u64) -> u64 {
+    let mut step = Step { label, rows_in, rows_out, bytes_out: None };
     // One limit may be applied in several places, by each partition first.
     let is_limit = |step: &Step| step.label.starts_with("LIMIT ") || step.label.starts_with("OFFSET ");
     if let Some(before) = steps.pop_if(|before| is_limit(before) && is_limit(&step)) {
@@ -218,10 +220,14 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     let aggregate = plan.downcast_ref::<AggregateExec>().filter(|_| !is_partial(plan))?;
     let groups: Vec<&str> = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
     // `DISTINCT` is planned as grouping by all columns, with at most the hidden position beside.
-    let is_distinct = aggregate.aggr_expr().iter().all(|function| function.name().starts_with('_'));
+    let all = |is: fn(&str) -> bool| aggregate.aggr_expr().iter().all(|function| is(function.name()));
+    let is_distinct = all(|name| name.starts_with('_'));
+    // The first row of each group is what `DISTINCT ON` keeps.
+    let is_distinct_on = all(|name| name.starts_with('_') || name.starts_with("first_value("));
     Some(match groups.as_slice() {
         [] => "AGGREGATE".to_string(),
         groups if is_distinct => format!("DISTINCT {}", groups.join(", ")),
+        groups if is_distinct_on => format!("DISTINCT ON ({})", groups.join(", ")),
         groups => format!("GROUP BY {}", groups.join(", ")),
     })
 }

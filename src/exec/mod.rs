@@ -14,6 +14,7 @@ mod report;
 mod sample;
 #[cfg(test)]
 mod tests;
+mod text_bytes;
 mod write;
 
 pub use coalesce::BatchSize;

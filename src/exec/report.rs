@@ -42,7 +42,7 @@ pub struct Step {
     pub rows_in: u64,
     /// Rows that went on.
     pub rows_out: u64,
-    /// Bytes of the rows that went on, where known.
+    /// Bytes of text in the rows that went on, where counted.
     pub bytes_out: Option<u64>,
 }
 

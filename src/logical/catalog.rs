@@ -4,17 +4,17 @@
 //! tables. [`Relations`] is asked first about everything that stands after FROM, and plans what SQL alone
 //! does not know.
 
-use super::Context;
 use super::nodes::{Percent, Sample, SampleAmount};
 use super::positions::Positions;
+use super::{Context, mentions};
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
-use crate::sources::{self, ExtraColumns, FileTable, SourceSpec};
+use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
 use crate::{Config, Error};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result as DFResult, TableReference, plan_datafusion_err};
+use datafusion::common::{Result as DFResult, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::planner::{
@@ -133,7 +133,16 @@ impl Relations {
         let table =
             self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, &spec.location, place))?;
         let table = provider_as_source(Arc::new(table.with_extra(self.extra)));
-        LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?.build()
+        let has_extra = table.schema().field_with_name(EXTRA_COLUMN).is_ok();
+        let scan = LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?;
+        if has_extra || !mentions(self.source.slice(self.statement), EXTRA_COLUMN) {
+            return scan.build();
+        }
+        // A source that was read as a whole to learn its columns has nothing that does not fit them; a query that
+        // asks for what does not fit works all the same.
+        let nothing = Expr::Literal(ScalarValue::Utf8(None), None).alias(EXTRA_COLUMN);
+        let columns: Vec<Expr> = scan.schema().columns().into_iter().map(Expr::Column).chain([nothing]).collect();
+        scan.project(columns)?.build()
     }
 
     fn cannot_open(&self, error: &Error, location: &str, place: SqlSpan) -> Error {
@@ -150,7 +159,7 @@ impl Relations {
     }
 
     /// Where a path stands in the statement, with its quotes.
-    fn quoted(&self, location: &str) -> Option<Span> {
+    pub fn quoted(&self, location: &str) -> Option<Span> {
         let quoted = format!("'{}'", location.replace('\'', "''"));
         let start = self.statement.start + self.source.slice(self.statement).find(&quoted)?;
         Some(Span::new(start, start + quoted.len()))
@@ -331,12 +340,14 @@ pub fn option_error(mut at: Diagnostic, name: &str, refused: SettingError) -> Di
 pub struct Catalog<'a> {
     state: &'a SessionState,
     relations: Vec<Arc<dyn RelationPlanner>>,
+    let_names: Vec<String>,
 }
 
 impl<'a> Catalog<'a> {
     /// The catalog of one statement.
     pub fn new(state: &'a SessionState, relations: Arc<Relations>) -> Self {
-        Self { state, relations: vec![relations] }
+        let let_names = relations.lets.keys().cloned().collect();
+        Self { state, relations: vec![relations], let_names }
     }
 }
 
@@ -347,8 +358,8 @@ impl ContextProvider for Catalog<'_> {
         // The catalogs in use are in memory: their futures are ready at once.
         let provider = futures::executor::block_on(schema.table(&table))?;
         provider.map(provider_as_source).ok_or_else(|| {
-            let help = did_you_mean(&table, schema.table_names());
-            plan_datafusion_err!("table '{table}' not found{}", help.map_or(String::new(), |help| format!("; {help}")))
+            let help = did_you_mean(&table, schema.table_names().into_iter().chain(self.let_names.iter().cloned()));
+            plan_datafusion_err!("no table or LET `{table}`{}", help.map_or(String::new(), |help| format!("; {help}")))
         })
     }
 

@@ -25,11 +25,6 @@ pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
     ScalarUDF::new_from_impl(OperatorFunction::new(spec))
 }
 
-/// The operator behind a function, if it is one of ours: how rules get at effects and cost.
-pub fn operator_of(function: &ScalarUDF) -> Option<&Arc<OpSpec>> {
-    function.inner().downcast_ref::<OperatorFunction>().map(|function| &function.spec)
-}
-
 #[derive(Debug)]
 struct OperatorFunction {
     spec: Arc<OpSpec>,
@@ -330,12 +325,5 @@ mod tests {
             let error = value(&context, &query).await.unwrap_err().strip_backtrace();
             assert!(error.ends_with(expected), "{call}\n  says   {expected}\n  really {error}");
         }
-    }
-
-    #[test]
-    fn rules_find_the_operator_behind_a_function() {
-        let words = Arc::clone(Registry::builtin().find("words").unwrap());
-        assert_eq!(operator_of(&scalar_udf(words)).unwrap().name, "words");
-        assert!(operator_of(&datafusion::functions::string::lower()).is_none());
     }
 }

@@ -35,7 +35,7 @@ pub use rewrite::{Parameter, Parameters};
 use crate::Config;
 use crate::diag::{Diagnostic, SourceText, Span};
 use crate::ops::Registry;
-use crate::sources::ExtraColumns;
+use crate::sources::{ExtraColumns, FILE_COLUMN, ROW_COLUMN};
 use crate::syntax::ast::Pipeline;
 use blame::Blame;
 use catalog::{Catalog, Relations};
@@ -170,12 +170,10 @@ fn planner<'a>(catalog: &'a Catalog<'a>) -> SqlToRel<'a, Catalog<'a>> {
 
 /// `_file` and `_row` exist in the statements that name them.
 fn extra_columns(statement: &str) -> ExtraColumns {
-    let tokens = crate::syntax::tokens(statement);
-    let names = |name: &str| {
-        tokens.iter().any(|token| {
-            let text = statement.get(token.span.start..token.span.end).unwrap_or_default();
-            text.trim_matches(['"', '`']) == name
-        })
-    };
-    ExtraColumns { file: names("_file"), row: names("_row"), position: false }
+    ExtraColumns { file: mentions(statement, FILE_COLUMN), row: mentions(statement, ROW_COLUMN), position: false }
+}
+
+/// Whether a text has a name among its words, quoted or not.
+fn mentions(text: &str, name: &str) -> bool {
+    crate::syntax::tokens(text).iter().any(|token| token.text(text).trim_matches(['"', '`']) == name)
 }

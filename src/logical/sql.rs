@@ -56,7 +56,16 @@ impl Binder<'_> {
             // `OPTIONS (format.compression 'zstd')` is DataFusion's spelling of the same.
             options.push((name.trim_start_matches("format.").to_string(), value));
         }
-        self.write(input, copy.target, options, &OutputPlaces { path: span, options: &[] })
+        let path = self.relations.quoted(&copy.target).unwrap_or(span);
+        self.write(input, copy.target, options, &OutputPlaces { path, options: &[] }).map_err(|problems| {
+            let in_sql = |help: String| help.replace("WITH (overwrite = true)", "OPTIONS (overwrite true)");
+            let reworded = problems.into_iter().map(|mut problem| {
+                problem.message = in_sql(problem.message);
+                problem.help = problem.help.map(in_sql);
+                problem
+            });
+            reworded.collect::<Vec<_>>()
+        })
     }
 
     /// `WITH name AS (…)` comes before a `LET` of the same name.

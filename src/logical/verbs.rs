@@ -324,7 +324,10 @@ impl Binder<'_> {
             let other = self.plan_factor(self.table_factor(source)?, source.span)?;
             let (left, right) = (plan.schema().fields().len(), other.schema().fields().len());
             if left != right {
-                let columns = |plan: &LogicalPlan| plan.schema().field_names().join(", ");
+                let columns = |plan: &LogicalPlan| {
+                    let names = plan.schema().fields().iter().map(|field| field.name().clone());
+                    names.collect::<Vec<_>>().join(", ")
+                };
                 return Err(vec![
                     self.error(Code::Type, format!("the two sides have {left} and {right} columns"), source.span)
                         .at(format!("columns: {}", columns(&other)))

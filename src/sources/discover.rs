@@ -92,20 +92,26 @@ fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
     Ok(files)
 }
 
-/// The nearest folder of a path or pattern that exists, and what files it has.
+/// What files the folder of a path has; or which folder of the path is not there.
 fn what_is_there(path: &Path) -> String {
     let has_wildcard = |part: &Path| part.to_string_lossy().contains(['*', '?', '[']);
     let mut folder = path.parent();
+    let mut missing = None;
     while let Some(parent) = folder {
         let shown = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        if !has_wildcard(parent) && shown.is_dir() {
+        if !has_wildcard(parent) && !shown.is_dir() {
+            missing = Some(shown);
+        } else if !has_wildcard(parent) {
+            if let Some(missing) = missing {
+                return format!("\nthere is no folder '{}'", missing.display());
+            }
             let names = sibling_names(shown);
             let listed: Vec<_> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
             let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
             return if listed.is_empty() {
-                format!("; the folder '{}' is empty", shown.display())
+                format!("\nthe folder '{}' is empty", shown.display())
             } else {
-                format!("; the folder '{}' has {}{more}", shown.display(), listed.join(", "))
+                format!("\nthe folder '{}' has {}{more}", shown.display(), listed.join(", "))
             };
         }
         folder = parent.parent();

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// The file a row came from.
 pub const FILE_COLUMN: &str = "_file";
+/// What of a JSON document does not fit the columns learnt from the sample, as a JSON object.
+pub const EXTRA_COLUMN: &str = "_extra";
 /// The row's line (or row) in its file, from 1.
 pub const ROW_COLUMN: &str = "_row";
 /// The row's position in the whole source; ascending within each partition of a scan.

@@ -72,7 +72,7 @@ impl JsonReader {
             .collect();
         let mut unfit = Unfit::Reject;
         if !sample.is_exhaustive || seen.is_overfull() {
-            let mut name = "_extra".to_string();
+            let mut name = crate::sources::EXTRA_COLUMN.to_string();
             while json_names.contains(&name) {
                 name.push('_');
             }
