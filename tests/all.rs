@@ -3,6 +3,7 @@
 
 mod suite {
     mod corpus;
+    mod docs;
     mod equivalence;
     mod errors;
     mod harness;

@@ -58,7 +58,7 @@ fn each_condition_is_a_step_and_rows_add_up() {
             ("DataSource", 0, 100),
             ("WHERE i < 50", 100, 50),
             ("WHERE x > 3", 50, 30),
-            ("WHERE text LIKE %1%", 30, 8)
+            ("WHERE text LIKE '%1%'", 30, 8)
         ])
     );
 }

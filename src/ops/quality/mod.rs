@@ -11,6 +11,7 @@ mod mean_word_length;
 mod stop_words;
 mod symbol_to_word_ratio;
 mod text_stats;
+mod uppercase_ratio;
 mod whitespace_ratio;
 mod words;
 
@@ -28,6 +29,7 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &stop_words::SPEC,
     &symbol_to_word_ratio::SPEC,
     &text_stats::SPEC,
+    &uppercase_ratio::SPEC,
     &whitespace_ratio::SPEC,
     &words::SPEC,
 ];
