@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn operators_that_do_not_fit_together_are_refused() {
-        let broken: [(fn(&mut OpSpec), &str); 6] = [
+        type Break = fn(&mut OpSpec);
+        let broken: [(Break, &str); 6] = [
             (|spec| spec.name = "words", "there is an operator `words` already"),
             (|spec| spec.name = "Shouts!", "names are lower-case letters"),
             (|spec| spec.params = &[], "no parameter for the document"),
