@@ -13,6 +13,7 @@ use crate::exec::{Progress, Report, RunLog};
 use crate::logical::{self, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
+use crate::syntax::TokenKind;
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
 use crate::{Config, Error, Result, config::SettingError, exec, physical, syntax};
 use arrow::array::RecordBatch;
@@ -134,13 +135,18 @@ impl Session {
     /// Every error of a text, without running anything.
     pub async fn check(&mut self, source: &SourceText, language: Language) -> Vec<Diagnostic> {
         match syntax::parse(source, language == Language::Sql) {
-            Ok(script) => self.check_script(&script).await,
+            Ok(script) => self.check_scripts(std::slice::from_ref(&script)).await,
             Err(problems) => problems,
         }
     }
 
     /// Every error of a parsed script, without running anything and without changing this session.
     pub async fn check_script(&self, script: &Script) -> Vec<Diagnostic> {
+        self.check_scripts(std::slice::from_ref(script)).await
+    }
+
+    /// The same for scripts that are to run one after the other: each sees what those before it define.
+    pub async fn check_scripts(&self, scripts: &[Script]) -> Vec<Diagnostic> {
         let Ok(state) = physical::separate(&self.state).await else { return vec![] };
         let mut trial = Session {
             config: self.config.clone(),
@@ -151,18 +157,21 @@ impl Session {
         };
         let mut problems = Vec::new();
         let mut unknown = Unknown::default();
-        for statement in &script.statements {
+        let statements = scripts.iter().flat_map(|script| script.statements.iter().map(move |one| (script, one)));
+        for (script, statement) in statements {
             let text = script.source.slice(statement.span);
             if unknown.names.iter().any(|name| mentions(text, name)) {
                 continue;
             }
-            match trial.statement(&script.source, statement) {
+            let is_unclear = unknown.is_read_in(text);
+            let result = trial.statement(&script.source, statement);
+            if is_unclear || result.is_err() {
+                unknown.names.extend(defined_name(statement));
+            }
+            match result {
                 Ok(Compiled::Query(plan)) => trial.define(&plan).await,
-                Ok(_) => {}
-                Err(found) => {
-                    unknown.names.extend(defined_name(statement));
-                    problems.extend(found.into_iter().filter(|problem| !unknown.is_written_earlier(problem)));
-                }
+                Err(found) if !is_unclear => problems.extend(found),
+                Ok(_) | Err(_) => {}
             }
             unknown.written.extend(written_paths(statement));
         }
@@ -383,17 +392,21 @@ impl Session {
 /// What a script's earlier statements leave unclear when it is only checked.
 #[derive(Default)]
 struct Unknown {
-    /// `LET`s and `DEFINE`s that are wrong themselves: statements that use them are passed over.
+    /// `LET`s and `DEFINE`s that are wrong themselves, or read what is not written yet: statements that use them
+    /// are passed over.
     names: Vec<String>,
     /// What earlier statements would have written.
     written: Vec<String>,
 }
 
 impl Unknown {
-    fn is_written_earlier(&self, problem: &Diagnostic) -> bool {
-        let Some(place) = problem.labels.first().filter(|_| problem.code == Code::UnknownFile) else { return false };
-        let text = place.source.slice(place.span);
-        self.written.iter().any(|path| text.contains(path.trim_end_matches('/')))
+    /// Whether a statement reads what an earlier one writes: a file that is not there yet, or there with the
+    /// columns of an earlier run.
+    fn is_read_in(&self, statement: &str) -> bool {
+        let tokens = syntax::tokens(statement);
+        let mut texts = tokens.iter().filter(|token| token.kind == TokenKind::Text).map(|token| token.text(statement));
+        let reads = |text: &str, path: &String| text.trim_matches('\'').starts_with(path.trim_end_matches('/'));
+        texts.any(|text| self.written.iter().any(|path| reads(text, path)))
     }
 }
 

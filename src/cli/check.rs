@@ -2,9 +2,10 @@
 
 use super::args::{InputArgs, SessionArgs};
 use super::funnel::plural;
+use super::run::parse_all;
 use super::{process, terminal};
-use crate::Result;
 use crate::diag::Severity;
+use crate::{Error, Result};
 use std::process::ExitCode;
 
 /// Find the errors of a query file without running it.
@@ -22,11 +23,13 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
     let diagnostics = process::block_on(args.session.config().threads, async {
-        let mut session = args.session.session()?;
-        let mut diagnostics = vec![];
-        for (source, language) in &texts {
-            diagnostics.extend(session.check(source, *language).await);
-        }
+        let session = args.session.session()?;
+        let diagnostics = match parse_all(&session, &texts) {
+            Ok(scripts) => session.check_scripts(&scripts).await,
+            // What a text that cannot be read would have defined is unknown, so the others cannot be judged.
+            Err(Error::Query(problems)) => problems,
+            Err(error) => return Err(error),
+        };
         Ok(diagnostics)
     })?;
     if diagnostics.is_empty() {

@@ -1,6 +1,7 @@
 //! `curator explain`: the plan of each query of a text, at one of its stages.
 
 use super::args::{InputArgs, SessionArgs};
+use super::run::parse_all;
 use super::{process, terminal};
 use crate::session::{Compiled, ExplainFormat, Stage};
 use crate::{Error, Result, syntax};
@@ -72,10 +73,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
     let plans = process::block_on(args.session.config().threads, async {
         let mut session = args.session.session()?;
-        let scripts = texts.iter().map(|(source, language)| session.parse(source, *language));
-        let scripts = scripts.collect::<Result<Vec<_>>>()?;
         let mut plans = vec![];
-        for script in scripts {
+        for script in parse_all(&session, &texts)? {
             if args.stage == StageArg::Ast {
                 plans.push(tree_as(&syntax::tree(&script), args.format));
                 continue;

@@ -3,8 +3,9 @@
 use super::args::{InputArgs, OutputArgs, SessionArgs};
 use super::funnel::{plural, render};
 use super::interrupt::Interrupt;
-use super::run::{Display, Finished, Outcome, run_statement};
+use super::run::{Display, Finished, Outcome, parse_all, run_statement};
 use super::{process, terminal};
+use crate::diag::Severity;
 use crate::exec::Report;
 use crate::{Error, Result, Session, bug};
 use serde_json::{Value, json};
@@ -42,9 +43,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let interrupt = Interrupt::of_command();
         let work = async {
             let mut session = args.session.session()?;
-            // Everything must parse before anything runs: an hour of work is a bad place for a typo.
-            let scripts = texts.iter().map(|(source, language)| session.parse(source, *language));
-            for script in scripts.collect::<Result<Vec<_>>>()? {
+            // Everything must be right before anything runs: the end of an hour's work is a bad place for a typo.
+            let scripts = parse_all(&session, &texts)?;
+            let problems = session.check_scripts(&scripts).await;
+            if problems.iter().any(|problem| problem.severity == Severity::Error) {
+                return Err(Error::Query(problems));
+            }
+            for script in scripts {
                 for index in 0..script.statements.len() {
                     run_one(&mut session, &script, index, &args, &mut reports).await?;
                 }

@@ -3,10 +3,11 @@
 use super::output::{Format, Printed, Printer};
 use super::progress::ProgressLine;
 use super::terminal::{is_closed_pipe, print};
+use crate::diag::SourceText;
 use crate::exec::Report;
 use crate::session::{Compiled, ExplainFormat, Plan, Session, Stage};
 use crate::syntax::ast::Script;
-use crate::{Error, Result};
+use crate::{Error, Language, Result};
 
 /// How results are shown.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,20 @@ pub struct Finished {
     pub bytes_read: u64,
     /// What was printed; nothing if the rows went to files.
     pub printed: Option<Printed>,
+}
+
+/// Every text to statements; the errors of all of them at once.
+pub fn parse_all(session: &Session, texts: &[(SourceText, Language)]) -> Result<Vec<Script>> {
+    let mut scripts = vec![];
+    let mut problems = vec![];
+    for (source, language) in texts {
+        match session.parse(source, *language) {
+            Ok(script) => scripts.push(script),
+            Err(Error::Query(found)) => problems.extend(found),
+            Err(error) => return Err(error),
+        }
+    }
+    if problems.is_empty() { Ok(scripts) } else { Err(Error::Query(problems)) }
 }
 
 /// Compiles and runs the statement at `index`; prints its result on stdout.
