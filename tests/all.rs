@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::print_stdout)]
 
 mod suite {
+    mod cli;
     mod corpus;
     mod docs;
     mod equivalence;
     mod errors;
     mod harness;
     mod pairs;
+    mod repl;
+    mod signals;
     mod tidy;
 }

@@ -98,6 +98,8 @@ async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Ou
         if prints && let Some(outcome) = closed(progress.aside(|| printer.write(&batch)))? {
             return Ok(outcome);
         }
+        // A stream that always has rows ready would keep Ctrl-C from being heard.
+        tokio::task::yield_now().await;
     }
     let bytes_read = run.progress()().bytes_read;
     drop(progress);

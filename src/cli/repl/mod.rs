@@ -100,7 +100,12 @@ impl Prompt {
             Input::script()
         };
         loop {
-            let answer = match input.read()? {
+            let entry = input.read()?;
+            if self.is_interactive {
+                // Pressed while a plain line was typed: that line is gone, the next one is meant.
+                self.interrupt.answered();
+            }
+            let answer = match entry {
                 Entry::End => return Ok(()),
                 Entry::Cancelled => Ok(Next::Read),
                 Entry::Text(source) => self.answer(&source),

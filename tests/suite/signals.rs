@@ -1,0 +1,98 @@
+//! Signals: a run that is stopped leaves nothing half done.
+
+use super::cli::Folder;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than any machine needs; a test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A query that writes for hours.
+const ENDLESS: &str = "FROM (SELECT a.value + b.value AS n FROM generate_series(1, 1000000) a \
+                       CROSS JOIN generate_series(1, 1000000) b)";
+
+/// Asks `reached` again and again until it gives something: neither files nor processes tell by themselves.
+fn wait_for<T>(what: &str, mut reached: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(value) = reached() {
+            return value;
+        }
+        assert!(started.elapsed() < PATIENCE, "waited too long: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn send(child: &Child, signal: &str) {
+    // The shell's own `kill`: the program of that name is not on every machine.
+    let kill = format!("kill {signal} {}", child.id());
+    let status = std::process::Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(status.success());
+}
+
+/// A child that does not outlive its test.
+struct Running(Child);
+
+impl Running {
+    fn exit(&mut self) -> ExitStatus {
+        wait_for("exit", || self.0.try_wait().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `query`, sends it `signal` once it has begun to write, and gives how it ended and what it said.
+fn interrupted(folder: &Folder, query: &str, signal: &str) -> (Option<i32>, String) {
+    let before = folder.names();
+    let mut command = folder.command(&["query", "--threads", "2", "-e", query]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = Running(child);
+    wait_for("the first output", || (n_bytes(folder, &before) > 0).then_some(()));
+    send(&running.0, signal);
+    let status = running.exit();
+    let stderr = std::io::read_to_string(running.0.stderr.take().unwrap()).unwrap();
+    (status.code(), stderr)
+}
+
+/// Bytes in the folder's new files, however deep.
+fn n_bytes(folder: &Folder, before: &[String]) -> u64 {
+    let new = folder.names().into_iter().filter(|name| !before.contains(name));
+    let files = new.flat_map(|name| walkdir::WalkDir::new(folder.path().join(name)));
+    // Files may vanish while they are counted.
+    files.filter_map(|entry| entry.ok()?.metadata().ok()).filter(|data| data.is_file()).map(|data| data.len()).sum()
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_output_and_no_temporary_file() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let (code, stderr) = interrupted(&folder, &format!("{ENDLESS} |> INTO 'y.jsonl'"), signal);
+        assert_eq!((code, stderr.as_str()), (Some(130), "interrupted\n"), "{signal}");
+        assert_eq!(folder.names(), ["x.jsonl"], "{signal}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_an_existing_output_as_it_was() {
+    let folder = Folder::new();
+    folder.write("y.jsonl", "{\"kept\":1}\n");
+    let query = format!("{ENDLESS} |> INTO 'y.jsonl' WITH (overwrite = true)");
+    let (code, stderr) = interrupted(&folder, &query, "-INT");
+    assert_eq!(code, Some(130), "{stderr}");
+    assert_eq!(folder.names(), ["x.jsonl", "y.jsonl"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("y.jsonl")).unwrap(), "{\"kept\":1}\n");
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_part_of_a_folder() {
+    let folder = Folder::new();
+    let into = "INTO 'parts/' WITH (format = 'jsonl', max_file_size = '1MB')";
+    let (code, stderr) = interrupted(&folder, &format!("{ENDLESS} |> {into}"), "-INT");
+    assert_eq!(code, Some(130), "{stderr}");
+    assert_eq!(n_bytes(&folder, &["x.jsonl".to_string()]), 0, "{:?}", folder.names());
+}
