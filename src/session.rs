@@ -404,7 +404,8 @@ impl Unknown {
     /// columns of an earlier run.
     fn is_read_in(&self, statement: &str) -> bool {
         let tokens = syntax::tokens(statement);
-        let mut texts = tokens.iter().filter(|token| token.kind == TokenKind::Text).map(|token| token.text(statement));
+        let is_path = |kind: TokenKind| matches!(kind, TokenKind::Text | TokenKind::Parameter);
+        let mut texts = tokens.iter().filter(|token| is_path(token.kind)).map(|token| token.text(statement));
         let reads = |text: &str, path: &String| text.trim_matches('\'').starts_with(path.trim_end_matches('/'));
         texts.any(|text| self.written.iter().any(|path| reads(text, path)))
     }

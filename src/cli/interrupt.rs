@@ -1,45 +1,67 @@
 //! Ctrl-C: the first asks the work to stop, more end the process.
 //!
-//! Work that is asked to stop is dropped, and dropping removes half-written files. A thread stuck in a write to
-//! a pager cannot be asked, so pressing again must always get out.
+//! Work that is asked to stop is dropped, and dropping removes half-written files. A thread that is stuck, in a
+//! write to a pager or in one long step of a join, cannot be asked: a command then ends by itself soon, and
+//! pressing again always gets out.
 
-use crate::{Error, Result};
+use super::terminal::say;
+use crate::{Error, Result, sinks};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
-/// Hears Ctrl-C and SIGTERM for as long as the runtime lives.
+/// Hears Ctrl-C and SIGTERM for as long as the process lives.
 #[derive(Clone)]
 pub struct Interrupt {
     presses: Arc<AtomicUsize>,
     pressed: Arc<Notify>,
+    has_stopped: Arc<AtomicBool>,
 }
 
+/// How long the work of a command may take to notice that it is to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
 impl Interrupt {
-    /// For a command: Ctrl-C or SIGTERM stops it, a second one ends the process. Listens on the current runtime.
+    /// For a command: Ctrl-C or SIGTERM stops it, a second one ends the process.
     pub fn of_command() -> Self {
-        let interrupt = Self { presses: Arc::default(), pressed: Arc::default() };
-        tokio::spawn(interrupt.clone().hear(SignalKind::interrupt(), 2));
-        tokio::spawn(interrupt.clone().hear(SignalKind::terminate(), 2));
-        interrupt
+        Self::of(&[SignalKind::interrupt(), SignalKind::terminate()], 2, Some(GRACE))
     }
 
     /// For a prompt: Ctrl-C stops the query; three that nobody answers end the process. SIGTERM always does.
     pub fn of_prompt() -> Self {
-        let interrupt = Self { presses: Arc::default(), pressed: Arc::default() };
-        tokio::spawn(interrupt.clone().hear(SignalKind::interrupt(), 3));
+        Self::of(&[SignalKind::interrupt()], 3, None)
+    }
+
+    fn of(kinds: &[SignalKind], patience: usize, grace: Option<Duration>) -> Self {
+        let interrupt = Self { presses: Arc::default(), pressed: Arc::default(), has_stopped: Arc::default() };
+        let heard = kinds.iter().map(|kind| interrupt.clone().hear(*kind, patience, grace));
+        let all = futures::future::join_all(heard.collect::<Vec<_>>());
+        // On a thread of its own: the workers may all be busy with what is to be stopped. If there is no thread,
+        // signals end the process, as they do by default.
+        let listen = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => drop(runtime.block_on(all)),
+            Err(error) => tracing::warn!("Ctrl-C will not be heard: {error}"),
+        };
+        let _ = std::thread::Builder::new().name("curator-signals".into()).spawn(listen);
         interrupt
     }
 
-    async fn hear(self, kind: SignalKind, patience: usize) {
+    async fn hear(self, kind: SignalKind, patience: usize, grace: Option<Duration>) {
         let Ok(mut signals) = signal(kind) else { return };
         while signals.recv().await.is_some() {
             if self.presses.fetch_add(1, Ordering::SeqCst) + 1 >= patience {
-                std::process::exit(130);
+                end();
             }
             self.pressed.notify_waiters();
+            if let Some(grace) = grace {
+                let pressed_again = tokio::time::timeout(grace, signals.recv()).await.is_ok();
+                if pressed_again || !self.has_stopped.load(Ordering::SeqCst) {
+                    end();
+                }
+            }
         }
     }
 
@@ -50,11 +72,15 @@ impl Interrupt {
         // Registered before the count is read, so that no press falls between the two.
         pressed.as_mut().enable();
         if self.presses.load(Ordering::SeqCst) > 0 {
+            self.has_stopped.store(true, Ordering::SeqCst);
             return Err(Error::Interrupted);
         }
         tokio::select! {
             result = work => result,
-            () = pressed => Err(Error::Interrupted),
+            () = pressed => {
+                self.has_stopped.store(true, Ordering::SeqCst);
+                Err(Error::Interrupted)
+            }
         }
     }
 
@@ -62,4 +88,11 @@ impl Interrupt {
     pub fn answered(&self) {
         self.presses.store(0, Ordering::SeqCst);
     }
+}
+
+/// Ends the process without waiting for its threads.
+fn end() -> ! {
+    sinks::remove_unfinished();
+    say("interrupted");
+    std::process::exit(130)
 }

@@ -9,7 +9,9 @@
 mod lower;
 mod split_filters;
 mod state;
+mod yield_in_joins;
 
 pub use lower::write_of;
 pub use split_filters::SplitFilters;
 pub use state::{catalog_tables, separate, session_state, session_state_from};
+pub use yield_in_joins::YieldInJoins;

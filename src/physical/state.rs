@@ -2,8 +2,8 @@
 //!
 //! One place says which of DataFusion's habits we change, and why.
 
-use super::SplitFilters;
 use super::lower::Lowering;
+use super::{SplitFilters, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::scalar_udf;
 use crate::ops::Registry;
@@ -111,10 +111,11 @@ fn build(
     Ok(builder.build())
 }
 
-/// DataFusion's rules with ours among them: after all that look for its own filters, before the last checks.
+/// DataFusion's rules with ours among them: after all that look for its own executors, before the last checks.
 fn physical_rules(config: &Config, operators: &Registry) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
+    rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
     rules.insert(at, Arc::new(SplitFilters::new(prices(operators), config.batch_bytes.get())));
     rules
 }

@@ -13,11 +13,21 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tells apart the temporary files of one process.
 static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+/// The temporary files of this process that are there now.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes the temporary files of all outputs under way: for a process that ends without dropping them.
+pub fn remove_unfinished() {
+    for path in std::mem::take(&mut *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let _ = std::fs::remove_file(path);
+    }
+}
 
 /// A file, pipe or device being written.
 pub(super) struct Target {
@@ -42,6 +52,7 @@ impl Target {
         let n = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let temporary = path.with_file_name(format!(".{name}.tmp-{}-{n}", std::process::id()));
         let file = File::create_new(&temporary).map_err(|error| Error::io(&temporary, error))?;
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(temporary.clone());
         let mut temporary = Temporary { path: temporary, file: None };
         let buffered = file.try_clone().map_err(|error| Error::io(&temporary.path, error))?;
         temporary.file = Some(file);
@@ -125,6 +136,7 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // A file that has been published is not there any more; nothing better can be done about other failures.
         let _ = std::fs::remove_file(&self.path);
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
     }
 }
 

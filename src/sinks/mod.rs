@@ -28,6 +28,7 @@ mod tests;
 mod text;
 mod validate;
 
+pub use file::remove_unfinished;
 pub use options::{Compression, Format, SinkOption, SinkOptions};
 pub use spec::SinkSpec;
 pub use validate::SinkProblem;

@@ -49,10 +49,20 @@ impl Drop for Running {
 /// Starts `query`, sends it `signal` once it has begun to write, and gives how it ended and what it said.
 fn interrupted(folder: &Folder, query: &str, signal: &str) -> (Option<i32>, String) {
     let before = folder.names();
-    let mut command = folder.command(&["query", "--threads", "2", "-e", query]);
+    interrupted_when(folder, "2", query, signal, || n_bytes(folder, &before) > 0)
+}
+
+fn interrupted_when(
+    folder: &Folder,
+    threads: &str,
+    query: &str,
+    signal: &str,
+    has_begun: impl Fn() -> bool,
+) -> (Option<i32>, String) {
+    let mut command = folder.command(&["query", "--threads", threads, "-e", query]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut running = Running(child);
-    wait_for("the first output", || (n_bytes(folder, &before) > 0).then_some(()));
+    wait_for("the first output", || has_begun().then_some(()));
     send(&running.0, signal);
     let status = running.exit();
     let stderr = std::io::read_to_string(running.0.stderr.take().unwrap()).unwrap();
@@ -95,4 +105,18 @@ fn an_interrupted_run_leaves_no_part_of_a_folder() {
     let (code, stderr) = interrupted(&folder, &format!("{ENDLESS} |> {into}"), "-INT");
     assert_eq!(code, Some(130), "{stderr}");
     assert_eq!(n_bytes(&folder, &["x.jsonl".to_string()]), 0, "{:?}", folder.names());
+}
+
+#[test]
+fn a_run_that_finds_nothing_for_hours_can_be_interrupted() {
+    let found = "|> WHERE n % 2 = 3 |> INTO 'y.jsonl'";
+    let total = "|> AGGREGATE sum(n) AS total |> INTO 'y.jsonl'";
+    for (threads, verbs) in [("1", found), ("2", found), ("1", total), ("2", total)] {
+        let folder = Folder::new();
+        let has_begun = || folder.names().len() > 1;
+        let query = format!("{ENDLESS} {verbs}");
+        let (code, stderr) = interrupted_when(&folder, threads, &query, "-INT", has_begun);
+        assert_eq!((code, stderr.as_str()), (Some(130), "interrupted\n"), "{threads} {verbs}");
+        assert_eq!(folder.names(), ["x.jsonl"], "{threads} {verbs}");
+    }
 }

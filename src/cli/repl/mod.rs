@@ -46,10 +46,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let runtime = process::runtime(args.session.config().threads)?;
-    let interrupt = {
-        let _inside = runtime.enter();
-        Interrupt::of_prompt()
-    };
+    let interrupt = Interrupt::of_prompt();
     let display = Display {
         format: args.output.output_format,
         max_rows: args.output.max_rows.unwrap_or(TABLE_ROWS),
