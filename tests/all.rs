@@ -3,6 +3,7 @@
 
 mod suite {
     mod cli;
+    mod cli_texts;
     mod corpus;
     mod docs;
     mod equivalence;

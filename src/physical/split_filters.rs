@@ -151,7 +151,10 @@ mod tests {
     #[test]
     fn a_guard_holds_though_datafusion_sorts_conditions_too() {
         let guarded = |source| filter_from(source, true);
-        assert_eq!(guarded("t WHERE text ~ 'a.b' AND CAST(text AS BIGINT) > 1"), "text ~ 'a.b', CAST(text AS Int64) > 1");
+        assert_eq!(
+            guarded("t WHERE text ~ 'a.b' AND CAST(text AS BIGINT) > 1"),
+            "text ~ 'a.b', CAST(text AS Int64) > 1"
+        );
         assert_eq!(guarded("t WHERE x > 0 AND 10 / x > 2"), "x > 0, 10 / x > 2");
         assert_eq!(
             guarded("(SELECT * FROM t WHERE text ~ 'a.b') WHERE CAST(text AS BIGINT) > 1 AND y > 1"),
@@ -161,6 +164,9 @@ mod tests {
 
     #[test]
     fn nothing_moves_beside_a_volatile_condition() {
-        assert_eq!(filter_of("text LIKE 'a%b%' AND x > 1 AND random() < 0.5"), "text LIKE 'a%b%', x > 1, random() < 0.5");
+        assert_eq!(
+            filter_of("text LIKE 'a%b%' AND x > 1 AND random() < 0.5"),
+            "text LIKE 'a%b%', x > 1, random() < 0.5"
+        );
     }
 }
