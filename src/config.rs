@@ -51,9 +51,9 @@ pub struct Setting {
 pub static SETTINGS: &[Setting] = &[
     Setting {
         name: "memory_limit",
-        doc: "memory the operators may hold together, as '8GB'; past it they spill to disk",
+        doc: "memory the operators may hold together, as '8GB', or auto; past it they spill to disk",
         apply: |config, value| {
-            config.memory_limit_bytes = Some(parse_bytes(value)?);
+            config.memory_limit_bytes = if value == "auto" { None } else { Some(parse_bytes(value)?) };
             Ok(())
         },
         show: |config| config.memory_limit_bytes.map_or("auto".to_string(), format_bytes),

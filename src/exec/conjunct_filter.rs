@@ -50,9 +50,9 @@ pub struct ConjunctFilterExec {
 impl ConjunctFilterExec {
     /// The filter that does what `filter` does, with its condition split into `conjuncts`, in this order.
     pub fn try_new(filter: &FilterExec, conjuncts: Vec<Arc<dyn PhysicalExpr>>, batch_bytes: usize) -> Result<Self> {
-        let schema = filter.input().schema();
         let whole = FilterExecBuilder::from(filter).with_predicate(conjunction(conjuncts.iter().cloned())).build()?;
-        let conjuncts = conjuncts.into_iter().map(|expr| Conjunct::new(expr, &schema)).collect::<Result<Arc<[_]>>>()?;
+        let input = filter.input();
+        let conjuncts = conjuncts.into_iter().map(|expr| Conjunct::new(expr, input)).collect::<Result<Arc<[_]>>>()?;
         Ok(Self { conjuncts, whole, batch_bytes, metrics: ExecutionPlanMetricsSet::new() })
     }
 

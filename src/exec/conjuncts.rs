@@ -22,7 +22,9 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, LambdaExpr, Literal};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +43,9 @@ pub(super) struct Conjunct {
 
 impl Conjunct {
     /// Prepares `expr` over the columns of `input`.
-    pub fn new(expr: Arc<dyn PhysicalExpr>, input: &SchemaRef) -> Result<Self> {
-        let label = label(&expr)?;
+    pub fn new(expr: Arc<dyn PhysicalExpr>, input: &Arc<dyn ExecutionPlan>) -> Result<Self> {
+        let label = label(&expr, input.as_ref())?;
+        let input = input.schema();
         let mut columns: Vec<usize> = collect_columns(&expr).iter().map(Column::index).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -86,17 +89,27 @@ impl Conjunct {
     }
 }
 
-/// A condition as a user would write it: texts in quotes.
-fn label(expr: &Arc<dyn PhysicalExpr>) -> Result<String> {
-    let quoted = Arc::clone(expr).transform(|node| {
+/// A condition as a user would write it: texts in quotes, and in the place of a column that the optimizer made for
+/// an expression used twice, that expression.
+fn label(expr: &Arc<dyn PhysicalExpr>, input: &dyn ExecutionPlan) -> Result<String> {
+    let shared: &[ProjectionExpr] = input.downcast_ref::<ProjectionExec>().map_or(&[], |made| made.expr());
+    let written = Arc::clone(expr).transform_down(|node| {
         let text = node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten());
-        Ok(match text {
+        if let Some(text) = text {
             // A column is shown by its name, whatever that is.
-            Some(text) => Transformed::yes(Arc::new(Column::new(&format!("'{}'", text.replace('\'', "''")), 0)) as _),
+            let quoted = Column::new(&format!("'{}'", text.replace('\'', "''")), 0);
+            return Ok(Transformed::yes(Arc::new(quoted) as Arc<dyn PhysicalExpr>));
+        }
+        let made = node
+            .downcast_ref::<Column>()
+            .filter(|column| column.name().starts_with("__common_expr"))
+            .and_then(|column| shared.iter().find(|made| made.alias == column.name()));
+        Ok(match made {
+            Some(made) => Transformed::yes(Arc::clone(&made.expr)),
             None => Transformed::no(node),
         })
     })?;
-    Ok(fmt_sql(quoted.data.as_ref()).to_string())
+    Ok(fmt_sql(written.data.as_ref()).to_string())
 }
 
 /// What one condition did so far, in all partitions.

@@ -2,9 +2,10 @@
 
 use arrow::array::RecordBatch;
 use curator::diag::SourceText;
-use curator::exec::Report;
+use curator::exec::{OutputFile, Report};
 use curator::session::{Compiled, ExplainFormat, Language, Session, Stage};
 use curator::{Config, Error};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What one statement gave.
@@ -13,6 +14,8 @@ pub struct Outcome {
     pub logical: String,
     pub batches: Vec<RecordBatch>,
     pub report: Report,
+    /// The files written, read while no other test can write them again.
+    pub written: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Outcome {
@@ -82,7 +85,10 @@ pub async fn run(session: &mut Session, source: &SourceText, language: Language)
         while let Some(batch) = run.next().await {
             batches.push(batch?);
         }
-        outcomes.push(Outcome { optimized, logical, batches, report: run.report() });
+        let report = run.report();
+        let contents = |file: &OutputFile| (file.path.clone(), std::fs::read(&file.path).unwrap());
+        let written = report.files.iter().filter(|file| file.path != Path::new("-")).map(contents).collect();
+        outcomes.push(Outcome { optimized, logical, batches, report, written });
     }
     Ok(outcomes)
 }
