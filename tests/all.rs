@@ -6,6 +6,10 @@ mod suite {
     mod equivalence;
     mod errors;
     mod harness;
+    mod logic;
+    mod memory;
+    mod messy;
     mod pairs;
+    mod robust;
     mod tidy;
 }
