@@ -28,7 +28,7 @@ impl DB for Curator {
             n_columns = batch.num_columns();
             for row in 0..batch.num_rows() {
                 let cell = |column: &arrow::array::ArrayRef| {
-                    if column.is_null(row) {
+                    if column.logical_nulls().is_some_and(|nulls| nulls.is_null(row)) {
                         return "NULL".to_string();
                     }
                     let text = array_value_to_string(column, row).unwrap();

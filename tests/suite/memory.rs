@@ -50,7 +50,7 @@ fn sorting_and_grouping_more_than_the_limit_spills_and_gives_the_same() {
     let path = folder.path().join("docs.jsonl");
     write_documents(&path);
     let path = path.display();
-    let limit_bytes = 24 << 20;
+    let limit_bytes = 64 << 20;
     for query in [
         // The hash is of all rows in their order.
         format!(
