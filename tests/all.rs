@@ -6,6 +6,7 @@ mod suite {
     mod equivalence;
     mod errors;
     mod harness;
+    mod library;
     mod logic;
     mod memory;
     mod messy;
