@@ -74,9 +74,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::Diagnostic(_, inner) => Error::from(*inner),
             DataFusionError::Shared(inner) => shared(&inner),
             DataFusionError::Internal(message) => Error::Bug(message),
-            DataFusionError::ResourcesExhausted(message) => {
-                Error::Data(format!("out of memory: {message}\nraise the limit with --memory, or use fewer threads"))
-            }
+            DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
             other => Error::Data(other.strip_backtrace()),
         }
     }
@@ -96,8 +94,13 @@ fn shared(error: &DataFusionError) -> Error {
             None => Error::Data(inner.to_string()),
         },
         DataFusionError::Internal(message) => Error::Bug(message.clone()),
+        DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
         other => Error::Data(other.strip_backtrace()),
     }
+}
+
+fn out_of_memory(message: &str) -> Error {
+    Error::Data(format!("out of memory: {message}\nraise the limit with --memory, or use fewer threads"))
 }
 
 impl From<Error> for DataFusionError {

@@ -9,8 +9,13 @@ mod suite {
     mod equivalence;
     mod errors;
     mod harness;
+    mod library;
+    mod logic;
+    mod memory;
+    mod messy;
     mod pairs;
     mod repl;
+    mod robust;
     mod signals;
     mod tidy;
 }

@@ -55,11 +55,18 @@ fn title(diagnostic: &Diagnostic, colour: bool) -> String {
     format!("{head}: {}", diagnostic.message)
 }
 
+/// Nobody reads more at once; each picture goes through the whole text.
+const MOST_SHOWN: usize = 100;
+
 /// All diagnostics, in the order of their places in the text.
 pub fn render_all(diagnostics: &[Diagnostic], colour: bool) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.span.start));
-    sorted.into_iter().map(|diagnostic| render(diagnostic, colour)).collect::<Vec<_>>().join("\n")
+    let mut shown: Vec<String> = sorted.iter().take(MOST_SHOWN).map(|diagnostic| render(diagnostic, colour)).collect();
+    if sorted.len() > MOST_SHOWN {
+        shown.push(format!("… and {} more\n", sorted.len() - MOST_SHOWN));
+    }
+    shown.join("\n")
 }
 
 type Place = (String, std::ops::Range<usize>);

@@ -40,7 +40,11 @@ struct Inner {
 impl SourceText {
     /// Takes the text; `name` is what messages call it: a path, `<argument>`, `<stdin>`.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        let text = text.into();
+        let mut text = text.into();
+        // Some editors put a byte order mark in front; it is no part of what was written.
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
         let line_starts =
             std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         Self { inner: Arc::new(Inner { name: name.into(), text, line_starts }) }

@@ -15,7 +15,9 @@ pub fn nearest<S: AsRef<str>>(name: &str, candidates: impl IntoIterator<Item = S
             // A prefix is a near miss at any length: `gopher` for `gopher_quality`.
             let prefix =
                 wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower) && lower.len() >= 3);
-            let edits = strsim::damerau_levenshtein(&wanted, &lower);
+            // At least as many edits as the lengths differ by: names of other lengths need not be compared.
+            let longer = wanted.chars().count().abs_diff(lower.chars().count());
+            let edits = if longer > allowed_edits { longer } else { strsim::damerau_levenshtein(&wanted, &lower) };
             let distance = if prefix { edits.min(allowed_edits) } else { edits };
             (distance, edits, candidate.as_ref().to_string())
         })

@@ -29,6 +29,7 @@ use datafusion::sql::sqlparser::ast::{
     TableSampleUnit, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
+use futures::FutureExt;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -356,7 +357,7 @@ impl ContextProvider for Catalog<'_> {
         let table = name.table().to_string();
         let schema = self.state.schema_for_ref(name)?;
         // The catalogs in use are in memory: their futures are ready at once.
-        let provider = futures::executor::block_on(schema.table(&table))?;
+        let provider = schema.table(&table).now_or_never().transpose()?.flatten();
         provider.map(provider_as_source).ok_or_else(|| {
             let help = did_you_mean(&table, schema.table_names().into_iter().chain(self.let_names.iter().cloned()));
             plan_datafusion_err!("no table or LET `{table}`{}", help.map_or(String::new(), |help| format!("; {help}")))

@@ -3,7 +3,10 @@
 //! `dialect()` answers with the generic dialect's identity, so that the parser's own "is this generic?"
 //! questions keep their answers.
 
-use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect};
+use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::any::TypeId;
 
 /// Generic SQL plus `x -> x + 1`.
@@ -33,6 +36,20 @@ impl Dialect for CuratorDialect {
 
     fn is_identifier_part(&self, ch: char) -> bool {
         GenericDialect.is_identifier_part(ch)
+    }
+
+    /// `a IS DISTINCT FROM b AND c`: the parser itself takes `b AND c` for the right side.
+    fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
+        let distinct = parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]);
+        if !distinct && !parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]) {
+            return None;
+        }
+        let right = match parser.parse_subexpr(self.prec_value(Precedence::Is)) {
+            Ok(right) => Box::new(right),
+            Err(error) => return Some(Err(error)),
+        };
+        let left = Box::new(left.clone());
+        Some(Ok(if distinct { Expr::IsDistinctFrom(left, right) } else { Expr::IsNotDistinctFrom(left, right) }))
     }
 
     fn supports_lambda_functions(&self) -> bool {

@@ -14,6 +14,7 @@
 
 mod blame;
 mod catalog;
+mod depth;
 mod dialect;
 mod functions;
 mod macros;
@@ -33,12 +34,13 @@ pub use macros::define;
 pub use rewrite::{Parameter, Parameters};
 
 use crate::Config;
-use crate::diag::{Diagnostic, SourceText, Span};
+use crate::diag::{Code, Diagnostic, SourceText, Span};
 use crate::ops::Registry;
 use crate::sources::{ExtraColumns, FILE_COLUMN, ROW_COLUMN};
 use crate::syntax::ast::Pipeline;
 use blame::Blame;
 use catalog::{Catalog, Relations};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
@@ -104,6 +106,9 @@ pub fn bind_sql(context: Context<'_>, source: &SourceText, statement: Span) -> R
     binder.check_plan(plan, statement)
 }
 
+/// A plan this large was not written by a person: `LET`s that use each other twice at each step get there.
+const MOST_STEPS: usize = 5_000;
+
 /// Binds one statement.
 struct Binder<'a> {
     context: Context<'a>,
@@ -150,6 +155,18 @@ impl<'a> Binder<'a> {
     fn check_plan(&self, plan: LogicalPlan, span: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
         if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::DescribeTable(_)) {
             return Ok(plan);
+        }
+        let mut n_steps = 0;
+        let counted = plan.apply_with_subqueries(|_| {
+            n_steps += 1;
+            Ok(if n_steps > MOST_STEPS { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        });
+        if counted.is_err() || n_steps > MOST_STEPS {
+            let message = format!("the query has more than {MOST_STEPS} steps");
+            return Err(vec![
+                Diagnostic::error(Code::TooDeep, message, self.source, span)
+                    .help("a LET is put in at each of its uses; write it to a file with INTO and read that instead"),
+            ]);
         }
         let state = self.context.state;
         match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {

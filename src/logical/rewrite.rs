@@ -92,10 +92,23 @@ pub struct Names<'a> {
 
 /// A tree this large was not written by a person: macros that double at each step get there.
 const MOST_MACRO_USES: usize = 10_000;
+/// The same, in expressions: macros whose arguments double at each step need few uses.
+const MOST_MACRO_EXPRESSIONS: usize = 100_000;
+/// The deepest that a macro's body nests with its arguments in it.
+const DEEPEST_EXPRESSION: usize = 1000;
+/// Macros in macros: each one nests its body in the one before.
+const DEEPEST_MACROS: usize = 64;
 
 /// Rewrites a tree in place; all problems found are returned.
 pub fn rewrite<T: VisitMut>(tree: &mut T, names: &Names<'_>) -> Vec<Diagnostic> {
-    let mut rewriter = Rewriter { names, inside: vec![], n_macro_uses: 0, problems: vec![] };
+    let mut rewriter = Rewriter {
+        names,
+        inside: vec![],
+        n_macro_uses: 0,
+        n_macro_expressions: 0,
+        is_too_large: false,
+        problems: vec![],
+    };
     let _ = tree.visit(&mut rewriter);
     rewriter.problems
 }
@@ -105,6 +118,9 @@ struct Rewriter<'a> {
     /// Macros whose bodies we are in, outermost first.
     inside: Vec<String>,
     n_macro_uses: usize,
+    n_macro_expressions: usize,
+    /// Macros grow without bound: nothing further is replaced.
+    is_too_large: bool,
     problems: Vec<Diagnostic>,
 }
 
@@ -144,6 +160,30 @@ impl VisitorMut for Rewriter<'_> {
             }
             _ => {}
         }
+        if self.is_too_large { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// How many expressions a tree has, and how deep they nest.
+#[derive(Default)]
+struct TreeSize {
+    n_expressions: usize,
+    depth: usize,
+    deepest: usize,
+}
+
+impl VisitorMut for TreeSize {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<()> {
+        self.n_expressions += 1;
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<()> {
+        self.depth -= 1;
         ControlFlow::Continue(())
     }
 }
@@ -211,11 +251,10 @@ impl Rewriter<'_> {
         }
         self.n_macro_uses += 1;
         if self.n_macro_uses > MOST_MACRO_USES {
-            return Err(self.error(
-                Code::Recursion,
-                format!("more than {MOST_MACRO_USES} macro uses in one statement"),
-                name.span,
-            ));
+            return Err(self.too_large(name, format!("more than {MOST_MACRO_USES} macro uses in one statement")));
+        }
+        if self.inside.len() >= DEEPEST_MACROS {
+            return Err(self.too_large(name, format!("macros use each other more than {DEEPEST_MACROS} deep")));
         }
         let mut arguments = HashMap::new();
         for (at, argument) in arguments_of(function).iter().enumerate() {
@@ -257,10 +296,21 @@ impl Rewriter<'_> {
             return Err(self.wrong_arguments(found, name, &format!("`{}` is missing", param.name.text)));
         }
         let mut body = found.expand(self.names.positions, name.span, &arguments)?;
+        let mut size = TreeSize::default();
+        let _ = body.visit(&mut size);
+        self.n_macro_expressions += size.n_expressions;
+        if self.n_macro_expressions > MOST_MACRO_EXPRESSIONS || size.deepest > DEEPEST_EXPRESSION {
+            return Err(self.too_large(name, "this macro becomes too large when its uses are replaced".to_string()));
+        }
         self.inside.push(found.name.clone());
         let _ = body.visit(self);
         self.inside.pop();
         Ok(body)
+    }
+
+    fn too_large(&mut self, name: &Ident, message: String) -> Diagnostic {
+        self.is_too_large = true;
+        self.error(Code::Recursion, message, name.span)
     }
 
     fn wrong_arguments(&self, found: &Macro, name: &Ident, what: &str) -> Diagnostic {

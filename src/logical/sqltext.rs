@@ -3,6 +3,7 @@
 //! One reader for all of CQL's expressions and for whole SQL statements. What does not parse becomes a
 //! [`Diagnostic`] at the token the parser stopped at.
 
+use super::depth::too_deep;
 use super::dialect::CuratorDialect;
 use super::positions::{OriginId, Positions};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
@@ -97,6 +98,13 @@ impl<'a> SqlReader<'a> {
             Diagnostic::error(Code::Expression, error.message, self.source, Span::new(start, slice.end))
         })?;
         self.positions.shift(self.origin, self.source, slice, &mut tokens);
+        if let Some(token) = too_deep(&tokens) {
+            let span = self.positions.find(token.span).map_or(slice, |place| place.span);
+            let message = "the expression is too long or nested too deep to be planned";
+            return Err(Diagnostic::error(Code::TooDeep, message, self.source, span)
+                .at("from here on")
+                .help("use IN (…) for many values, or name a part with LET or DEFINE and use the name"));
+        }
         Ok(tokens)
     }
 

@@ -142,9 +142,9 @@ impl Walk<'_> {
             }
             LogicalPlan::Window(window) => {
                 let input = self.visit(Arc::unwrap_or_clone(window.input))?;
-                let exprs = functions::order_windows(window.window_expr, &input)?;
+                let exprs = functions::order_windows(window.window_expr.clone(), &input)?;
                 let order = input.order.map(Order::not_sorted);
-                let plan = LogicalPlan::Window(Window::try_new(exprs, Arc::new(input.plan))?);
+                let plan = windows(&window.window_expr, exprs, input.plan)?;
                 Ok(Carried { plan, order })
             }
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
@@ -344,4 +344,21 @@ impl Walk<'_> {
         let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
         Ok(Carried::unknown(plan))
     }
+}
+
+/// The window functions of one node, some of which got a longer order. A node's functions must all have the same
+/// order, so those that did not go to a node of their own; the columns stay as they were.
+fn windows(before: &[Expr], after: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
+    let whole = Window::try_new(after.clone(), Arc::new(input.clone()))?;
+    let (same, changed): (Vec<_>, Vec<_>) = before.iter().zip(after).partition(|(before, after)| *before == after);
+    if same.is_empty() || changed.is_empty() {
+        return Ok(LogicalPlan::Window(whole));
+    }
+    let mut plan = input;
+    for group in [changed, same] {
+        let exprs = group.into_iter().map(|(_, after)| after).collect();
+        plan = LogicalPlan::Window(Window::try_new(exprs, Arc::new(plan))?);
+    }
+    let columns = whole.schema.columns().into_iter().map(Expr::Column).collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
 }

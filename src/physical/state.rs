@@ -23,6 +23,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::TableSource;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use futures::FutureExt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ pub fn catalog_tables(state: &SessionState) -> Vec<(String, SchemaRef)> {
         .into_iter()
         .filter_map(|name| {
             // In-memory catalogs answer at once.
-            let table = futures::executor::block_on(schema.table(&name)).ok()??;
+            let table = schema.table(&name).now_or_never()?.ok()??;
             Some((name, table.schema()))
         })
         .collect()
@@ -132,6 +133,10 @@ fn prices(operators: &Registry) -> FunctionPrices {
 fn with_position(source: &Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> {
     let provider = source_as_provider(source).ok()?;
     let files = provider.downcast_ref::<FileTable>()?;
+    // `CREATE TABLE … AS` analyzes its query twice; it is in order since the first time.
+    if files.extra().position {
+        return None;
+    }
     let extra = ExtraColumns { position: true, ..files.extra() };
     Some(provider_as_source(Arc::new(files.with_extra(extra))))
 }

@@ -95,13 +95,18 @@ impl JsonRows<'_> {
         for (i, (key, column)) in self.columns.iter().enumerate() {
             start_field(out, key);
             match in_place.get(&i) {
-                Some((_, value)) if column.is_null(row) => write_raw(value, out),
-                _ => column.write(row, out)?,
+                Some((_, value)) if column.is_null(row) => write_raw(value.as_raw_str(), out),
+                Some((_, value)) => {
+                    let mut own = Vec::new();
+                    column.write(row, &mut own)?;
+                    merge(&String::from_utf8_lossy(&own), value.as_raw_str(), out);
+                }
+                None => column.write(row, out)?,
             }
         }
         for (name, value) in at_end {
             start_field(out, &object_key(name));
-            write_raw(value, out);
+            write_raw(value.as_raw_str(), out);
         }
         Ok(())
     }
@@ -130,11 +135,32 @@ fn members(text: &str) -> Option<Vec<Member<'_>>> {
     sonic_rs::to_object_iter(text).map(|member| member.map(|(key, value)| (key.to_string(), value)).ok()).collect()
 }
 
+/// A value with what its column could not hold: an object's further members. Anything else stays as the column has it.
+fn merge(own: &str, rest: &str, out: &mut Vec<u8>) {
+    let (Some(own_members), Some(rest_members)) = (members(own), members(rest)) else {
+        return out.extend_from_slice(own.as_bytes());
+    };
+    out.push(b'{');
+    for (name, value) in &own_members {
+        start_field(out, &object_key(name));
+        let own_value = value.as_raw_str();
+        match rest_members.iter().find(|(rest_name, _)| rest_name == name).map(|(_, value)| value.as_raw_str()) {
+            Some(rest_value) if own_value == "null" => write_raw(rest_value, out),
+            Some(rest_value) => merge(own_value, rest_value, out),
+            None => out.extend_from_slice(own_value.as_bytes()),
+        }
+    }
+    for (name, value) in rest_members.iter().filter(|(name, _)| !own_members.iter().any(|(own, _)| own == name)) {
+        start_field(out, &object_key(name));
+        write_raw(value.as_raw_str(), out);
+    }
+    out.push(b'}');
+}
+
 /// A value as it was read; line ends between its parts, which would break the line, become spaces.
-fn write_raw(value: &sonic_rs::LazyValue, out: &mut Vec<u8>) {
+fn write_raw(raw: &str, out: &mut Vec<u8>) {
     // Inside of strings JSON has no raw line ends, so each is white space between tokens.
-    let raw = value.as_raw_str().bytes();
-    out.extend(raw.map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+    out.extend(raw.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
 }
 
 /// `"name":`

@@ -1,0 +1,101 @@
+//! A query keeps to its memory limit: it spills, with the same result; or it says that it cannot fit.
+
+use super::harness::{block_on, run};
+use curator::diag::SourceText;
+use curator::session::{Compiled, Run};
+use curator::{Config, Error, Language, Session};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+const N_ROWS: u64 = 120_000;
+
+/// About 60 MB of documents with distinct keys in no order.
+fn write_documents(path: &Path) {
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    let mut filler = String::new();
+    for i in 0..100u64 {
+        let _ = write!(filler, "{} ", i.wrapping_mul(0x9e37_79b9) % 10_007);
+    }
+    for i in 0..N_ROWS {
+        let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        writeln!(file, "{{\"id\":{i},\"key\":{key},\"text\":\"{key} {filler}\"}}").unwrap();
+    }
+}
+
+fn config(limit_bytes: usize) -> Config {
+    // One partition, whatever the machine: several sorts share the limit.
+    Config { memory_limit_bytes: Some(limit_bytes), threads: NonZeroUsize::MIN, ..Config::default() }
+}
+
+fn rows(query: &str, config: Config) -> Result<String, Error> {
+    let mut session = Session::new(config)?;
+    let outcomes = block_on(run(&mut session, &SourceText::new("query", query), Language::Cql))?;
+    Ok(outcomes.iter().map(|outcome| outcome.rows()).collect())
+}
+
+async fn start(query: &str, session: &mut Session) -> Result<Run, Error> {
+    let script = session.parse(&SourceText::new("query", query), Language::Cql)?;
+    match session.compile(&script, 0).await? {
+        Compiled::Query(plan) => session.execute(&plan).await,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn sorting_and_grouping_more_than_the_limit_spills_and_gives_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docs.jsonl");
+    write_documents(&path);
+    let path = path.display();
+    let limit_bytes = 48 << 20;
+    for query in [
+        // The hash is of all rows in their order.
+        format!(
+            "FROM '{path}' |> ORDER BY key |> SELECT key, text, row_number() OVER () AS n |> WHERE n % 1000 = 1 |> SELECT key, n, length(text) AS len"
+        ),
+        format!(
+            "FROM '{path}' |> AGGREGATE count(*) AS n, max(id) AS last GROUP BY text |> ORDER BY last |> LIMIT 50 |> SELECT n, last"
+        ),
+    ] {
+        let expected = rows(&query, config(4 << 30)).unwrap();
+        assert!(!expected.is_empty());
+        let limited = rows(&query, config(limit_bytes)).unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(limited, expected, "{query}");
+    }
+    let (analyzed, _) = block_on(async {
+        let mut session = Session::new(config(limit_bytes)).unwrap();
+        let source = SourceText::new("query", format!("FROM '{path}' |> ORDER BY key |> SELECT text"));
+        let script = session.parse(&source, Language::Cql).unwrap();
+        let Compiled::Query(plan) = session.compile(&script, 0).await.unwrap() else { panic!() };
+        session.explain_analyze(&plan).await.unwrap()
+    });
+    assert!(analyzed.contains("spilled"), "{analyzed}");
+}
+
+#[test]
+fn a_query_that_cannot_fit_says_so_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docs.jsonl");
+    write_documents(&path);
+    let query = format!(
+        "FROM '{0}' AS a |> JOIN '{0}' AS b ON a.text = b.text |> SELECT a.id |> INTO '{1}'",
+        path.display(),
+        folder.path().join("out.jsonl").display()
+    );
+    let result = block_on(async {
+        let mut session = Session::new(config(4 << 20)).unwrap();
+        let mut run = start(&query, &mut session).await?;
+        while let Some(batch) = run.next().await {
+            batch?;
+        }
+        Ok(run.report())
+    });
+    let error: Error = result.unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("out of memory") && message.contains("--memory"), "{message}");
+    assert_eq!(error.exit_code(), 1);
+    assert!(!folder.path().join("out.jsonl").exists());
+}
