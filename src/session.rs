@@ -160,7 +160,7 @@ impl Session {
         let statements = scripts.iter().flat_map(|script| script.statements.iter().map(move |one| (script, one)));
         for (script, statement) in statements {
             let text = script.source.slice(statement.span);
-            if unknown.names.iter().any(|name| mentions(text, name)) {
+            if unknown.names.iter().any(|name| syntax::mentions(text, name)) {
                 continue;
             }
             let is_unclear = unknown.is_read_in(text);
@@ -243,11 +243,7 @@ impl Session {
         let text = match value {
             OptionValue::Parameter(parameter) => match self.scope.parameters.get(parameter) {
                 Some(value) => value.as_text(),
-                None => {
-                    let message = format!("no value for parameter `${parameter}`");
-                    return Err(Diagnostic::error(Code::UnknownParameter, message, source, value_span)
-                        .help(format!("give it with -D {parameter}=value")));
-                }
+                None => return Err(logical::no_value_for(parameter, &self.scope.parameters, source, value_span)),
             },
             other => other.as_text(),
         };
@@ -424,10 +420,6 @@ fn written_paths(statement: &Statement) -> Option<String> {
         syntax::ast::VerbKind::Into { path, .. } => Some(path.text.clone()),
         _ => None,
     })
-}
-
-fn mentions(text: &str, name: &str) -> bool {
-    syntax::tokens(text).iter().any(|token| token.text(text) == name)
 }
 
 /// A query under way. Dropping it cancels it; unfinished outputs are removed.

@@ -4,12 +4,13 @@
 //! tables. [`Relations`] is asked first about everything that stands after FROM, and plans what SQL alone
 //! does not know.
 
+use super::Context;
 use super::nodes::{Percent, Sample, SampleAmount};
 use super::positions::Positions;
-use super::{Context, mentions};
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
 use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
+use crate::syntax::mentions;
 use crate::{Config, Error};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;

@@ -31,13 +31,14 @@ mod verbs;
 pub use catalog::{Lets, OpenedFiles};
 pub use functions::scalar_udf;
 pub use macros::define;
-pub use rewrite::{Parameter, Parameters};
+pub use rewrite::{Parameter, Parameters, no_value_for};
 
 use crate::Config;
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 use crate::ops::Registry;
 use crate::sources::{ExtraColumns, FILE_COLUMN, ROW_COLUMN};
 use crate::syntax::ast::Pipeline;
+use crate::syntax::mentions;
 use blame::Blame;
 use catalog::{Catalog, Relations};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -188,9 +189,4 @@ fn planner<'a>(catalog: &'a Catalog<'a>) -> SqlToRel<'a, Catalog<'a>> {
 /// `_file` and `_row` exist in the statements that name them.
 fn extra_columns(statement: &str) -> ExtraColumns {
     ExtraColumns { file: mentions(statement, FILE_COLUMN), row: mentions(statement, ROW_COLUMN), position: false }
-}
-
-/// Whether a text has a name among its words, quoted or not.
-fn mentions(text: &str, name: &str) -> bool {
-    crate::syntax::tokens(text).iter().any(|token| token.text(text).trim_matches(['"', '`']) == name)
 }

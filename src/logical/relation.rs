@@ -1,12 +1,12 @@
 //! What stands after FROM and JOIN: files with their options, nested pipelines, SQL's relations; and `$name`
 //! where a path or an option's value is expected.
 
-use super::Binder;
 use super::catalog::option_error;
 use super::tree::{all_columns, ident, named_table, select_from};
 use super::verbs::{Bound, Place};
+use super::{Binder, no_value_for};
 use crate::config::SettingError;
-use crate::diag::{Code, Span, did_you_mean};
+use crate::diag::{Code, Span};
 use crate::sources::SourceSpec;
 use crate::syntax::ast::{Name, OptionItem, OptionValue, Source, SourceKind};
 use datafusion::logical_expr::LogicalPlan;
@@ -103,11 +103,7 @@ impl Binder<'_> {
         let parameters = &self.context.scope.parameters;
         match parameters.get(name) {
             Some(value) => Ok(value.as_text()),
-            None => Err(vec![
-                self.error(Code::UnknownParameter, format!("no value for parameter `${name}`"), span)
-                    .maybe_help(did_you_mean(name, parameters.keys()))
-                    .maybe_help(Some(format!("give it with -D {name}=value"))),
-            ]),
+            None => Err(vec![no_value_for(name, parameters, self.source, span)]),
         }
     }
 }

@@ -11,7 +11,7 @@
 
 use super::macros::{Macro, Macros, plain_access};
 use super::positions::Positions;
-use crate::diag::{Code, Diagnostic, did_you_mean};
+use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
 use crate::ops::{ArgSource, ArgumentAt, OpSpec, Registry, Value as OpValue};
 use datafusion::execution::session_state::SessionState;
 use datafusion::sql::sqlparser::ast::{
@@ -75,6 +75,20 @@ fn is_number(text: &str) -> bool {
 
 /// All parameters of a session.
 pub type Parameters = BTreeMap<String, Parameter>;
+
+/// A `$name` that was given no value.
+pub fn no_value_for(name: &str, parameters: &Parameters, source: &SourceText, span: Span) -> Diagnostic {
+    let help = missing_help(name, parameters);
+    Diagnostic::error(Code::UnknownParameter, missing_message(name), source, span).help(help)
+}
+
+fn missing_message(name: &str) -> String {
+    format!("no value for parameter `${name}`")
+}
+
+fn missing_help(name: &str, parameters: &Parameters) -> String {
+    did_you_mean(name, parameters.keys()).unwrap_or_else(|| format!("give it with -D {name}=value"))
+}
 
 /// What names may mean.
 pub struct Names<'a> {
@@ -197,10 +211,10 @@ impl Rewriter<'_> {
         }
         match self.names.parameters.get(name) {
             Some(value) => Ok(Some(value.literal())),
-            None => Err(self
-                .error(Code::UnknownParameter, format!("no value for parameter `${name}`"), span)
-                .maybe_help(did_you_mean(name, self.names.parameters.keys()))
-                .maybe_help(Some(format!("give it with -D {name}=value")))),
+            None => {
+                let help = missing_help(name, self.names.parameters);
+                Err(self.error(Code::UnknownParameter, missing_message(name), span).help(help))
+            }
         }
     }
 

@@ -38,6 +38,11 @@ pub fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<Diagnost
     statement::parse(source, sql_only)
 }
 
+/// Whether a text has a name among its words, quoted or not.
+pub fn mentions(text: &str, name: &str) -> bool {
+    tokens(text).iter().any(|token| token.text(text).trim_matches(['"', '`']) == name)
+}
+
 /// Whether a text typed at a prompt is ready to run: it ends with `;`, and nothing is left open.
 pub fn is_complete(text: &str) -> bool {
     let tokens = tokens(text);
