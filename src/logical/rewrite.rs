@@ -221,7 +221,7 @@ impl Rewriter<'_> {
             };
         }
         if let Some(operator) = self.names.operators.find(&lower) {
-            if let Err(problem) = self.fill_arguments(&operator, &name, function) {
+            if let Err(problem) = self.fill_arguments(operator, &name, function) {
                 self.problems.push(problem);
                 return Some(Expr::Value(Value::Null.with_span(name.span)));
             }
