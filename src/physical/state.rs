@@ -96,6 +96,12 @@ fn build(
     // Merging sorted partitions keeps the input's order; repartitioning a scan in turn would lose it.
     options.optimizer.prefer_existing_sort = true;
     options.optimizer.enable_round_robin_repartition = false;
+    // Each sort sets memory aside for merging what it spilled; under a small limit, no more than a part of its share.
+    if let Some(limit_bytes) = config.memory_limit_bytes {
+        let share_bytes = limit_bytes / config.threads.get() / 8;
+        let reservation = &mut options.execution.sort_spill_reservation_bytes;
+        *reservation = share_bytes.min(*reservation);
+    }
 
     let mut builder = builder
         .with_config(session)
