@@ -11,6 +11,7 @@
 
 use super::macros::{Macro, Macros, plain_access};
 use super::positions::Positions;
+use super::tree::drop_repeated_provenance;
 use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
 use crate::ops::{ArgSource, ArgumentAt, OpSpec, Registry, Value as OpValue};
 use datafusion::execution::session_state::SessionState;
@@ -146,6 +147,7 @@ impl VisitorMut for Rewriter<'_> {
             select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
             select.flavor = SelectFlavor::Standard;
         }
+        drop_repeated_provenance(&mut select.projection);
         ControlFlow::Continue(())
     }
 

@@ -1,10 +1,11 @@
 //! Pieces of SQL's syntax tree that verbs are made of.
 
+use crate::sources::{FILE_COLUMN, ROW_COLUMN};
 use crate::syntax::ast::Name;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias,
-    TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    Expr as SqlExpr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
 /// A name, with its case kept.
@@ -78,4 +79,15 @@ pub fn select_from(relation: TableFactor, projection: Vec<SelectItem>) -> Query 
         format_clause: None,
         pipe_operators: vec![],
     }
+}
+
+/// `SELECT *, _file`: naming `_file` has made it a column of the source, so `*` has it already.
+pub fn drop_repeated_provenance(items: &mut Vec<SelectItem>) {
+    if !items.iter().any(|item| matches!(item, SelectItem::Wildcard(_))) {
+        return;
+    }
+    items.retain(|item| match item {
+        SelectItem::UnnamedExpr(SqlExpr::Identifier(name)) => ![FILE_COLUMN, ROW_COLUMN].contains(&name.value.as_str()),
+        _ => true,
+    });
 }

@@ -7,7 +7,7 @@
 use super::blame::parts;
 use super::catalog::{number_of, sample_percent, sample_rows};
 use super::nodes::Sample;
-use super::tree::{all_columns, ident, named_table, object_name, select_from};
+use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, object_name, select_from};
 use super::{Binder, planner};
 use crate::diag::{Code, Diagnostic, Span};
 use crate::syntax::ast::{
@@ -408,6 +408,12 @@ impl Binder<'_> {
     }
 
     fn select_items(&self, plan: &LogicalPlan, slices: &[Slice]) -> Bound<Vec<SelectItem>> {
+        let mut items = self.checked_items(plan, slices)?;
+        drop_repeated_provenance(&mut items);
+        Ok(items)
+    }
+
+    fn checked_items(&self, plan: &LogicalPlan, slices: &[Slice]) -> Bound<Vec<SelectItem>> {
         let mut items = Vec::new();
         let mut problems = Vec::new();
         for slice in slices {
