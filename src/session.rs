@@ -91,7 +91,8 @@ impl Session {
     pub fn new(config: Config) -> Result<Self> {
         let operators = Registry::builtin();
         let state = physical::session_state(&config, &operators)?;
-        Ok(Self { config, operators, scope: Scope::default(), state, opened: Arc::default() })
+        let scope = Scope { macros: logical::presets().clone(), ..Scope::default() };
+        Ok(Self { config, operators, scope, state, opened: Arc::default() })
     }
 
     /// The settings in force.

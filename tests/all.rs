@@ -8,6 +8,7 @@ mod suite {
     mod docs;
     mod equivalence;
     mod errors;
+    mod golden;
     mod harness;
     mod library;
     mod logic;

@@ -21,6 +21,7 @@ mod macros;
 pub mod nodes;
 mod output;
 mod positions;
+mod presets;
 mod relation;
 mod rewrite;
 mod sql;
@@ -31,6 +32,7 @@ mod verbs;
 pub use catalog::{Lets, OpenedFiles};
 pub use functions::scalar_udf;
 pub use macros::define;
+pub use presets::presets;
 pub use rewrite::{Parameter, Parameters, no_value_for};
 
 use crate::Config;

@@ -3,7 +3,8 @@
 //! Invariant: the result has one row for each document and the type the spec declares; a null document gives null
 //! unless batch code says otherwise.
 
-use super::spec::{Cpu, OpSpec, Returns, struct_fields};
+use super::doc::{Doc, Needs};
+use super::spec::{Cpu, OpSpec, Returns, Statistic, StatisticValue, struct_fields};
 use super::value::Args;
 use crate::{Error, Result, bug};
 use arrow::array::{
@@ -18,6 +19,10 @@ use std::sync::Arc;
 pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<ArrayRef> {
     if let Cpu::Batch(kernel) = &spec.cpu {
         return checked(spec, documents.len(), kernel(documents, args)?);
+    }
+    if let Cpu::Statistic(_) = &spec.cpu {
+        let column = evaluate_statistics(&[(spec, args)], documents, None)?.pop();
+        return column.ok_or_else(|| bug!("one statistic gives one column"));
     }
     let texts = Texts::of(spec, documents)?;
     let nulls = documents.logical_nulls();
@@ -58,8 +63,72 @@ pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<Arra
             }
             Arc::new(record.finish(fields, nulls)?)
         }
-        Cpu::Batch(_) => return Err(bug!("batch code of `{}` was handled above", spec.name)),
+        Cpu::Batch(_) | Cpu::Statistic(_) => return Err(bug!("`{}` was handled above", spec.name)),
     })
+}
+
+/// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
+/// with a value for each of `rows`, or for every document if `None`.
+pub fn evaluate_statistics(
+    calls: &[(&OpSpec, &Args)],
+    documents: &ArrayRef,
+    rows: Option<&[u32]>,
+) -> Result<Vec<ArrayRef>> {
+    let Some((first, _)) = calls.first() else { return Ok(vec![]) };
+    let texts = Texts::of(first, documents)?;
+    let n_rows = rows.map_or(documents.len(), <[u32]>::len);
+    let mut columns =
+        calls.iter().map(|(spec, args)| StatisticColumn::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
+    let needs = columns.iter().fold(Needs::TEXT, |needs, column| needs.and((column.statistic.needs)(column.args)));
+    let mut doc = Doc::new();
+    for place in 0..n_rows {
+        let row = rows.map_or(place, |rows| rows[place] as usize);
+        match texts.get(row) {
+            // Places in a document are counted in 32 bits.
+            Some(text) if text.len() >= u32::MAX as usize => {
+                return Err(fault(first, "a document of 4 GiB or more; cut it before"));
+            }
+            Some(text) => {
+                doc.read(text, needs);
+                columns.iter_mut().for_each(|column| column.push(&doc));
+            }
+            None => columns.iter_mut().for_each(StatisticColumn::push_null),
+        }
+    }
+    Ok(columns.into_iter().map(|column| column.values.finish()).collect())
+}
+
+/// The values of one statistic.
+struct StatisticColumn<'a> {
+    statistic: Statistic,
+    args: &'a Args,
+    values: FieldColumn,
+}
+
+impl<'a> StatisticColumn<'a> {
+    fn new(spec: &OpSpec, args: &'a Args, n_rows: usize) -> Result<Self> {
+        let Cpu::Statistic(statistic) = spec.cpu else { return Err(bug!("`{}` is no statistic", spec.name)) };
+        let values = match statistic.value {
+            StatisticValue::Int(_) => FieldColumn::Int(Int64Builder::with_capacity(n_rows)),
+            StatisticValue::Float(_) => FieldColumn::Float(Float64Builder::with_capacity(n_rows)),
+            StatisticValue::Bool(_) => FieldColumn::Bool(BooleanBuilder::with_capacity(n_rows)),
+        };
+        Ok(Self { statistic, args, values })
+    }
+
+    fn push(&mut self, doc: &Doc) {
+        match (&mut self.values, self.statistic.value) {
+            (FieldColumn::Int(column), StatisticValue::Int(of)) => column.append_value(of(doc, self.args)),
+            (FieldColumn::Float(column), StatisticValue::Float(of)) => column.append_value(of(doc, self.args)),
+            (FieldColumn::Bool(column), StatisticValue::Bool(of)) => column.append_value(of(doc, self.args)),
+            // `new` made the column for this value.
+            _ => self.push_null(),
+        }
+    }
+
+    fn push_null(&mut self) {
+        self.values.push_null();
+    }
 }
 
 /// Batch code may come from a user of the library: its result is checked before the plan relies on it.
@@ -153,6 +222,26 @@ enum FieldColumn {
     Text(TextColumn),
 }
 
+impl FieldColumn {
+    fn push_null(&mut self) {
+        match self {
+            FieldColumn::Int(column) => column.append_null(),
+            FieldColumn::Float(column) => column.append_null(),
+            FieldColumn::Bool(column) => column.append_null(),
+            FieldColumn::Text(column) => column.builder.append_null(),
+        }
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            FieldColumn::Int(mut column) => Arc::new(column.finish()),
+            FieldColumn::Float(mut column) => Arc::new(column.finish()),
+            FieldColumn::Bool(mut column) => Arc::new(column.finish()),
+            FieldColumn::Text(mut column) => Arc::new(column.builder.finish()),
+        }
+    }
+}
+
 impl Record {
     fn new(spec: &OpSpec, fields: &[(&'static str, Returns)], n_docs: usize) -> Result<Self> {
         let columns = fields
@@ -217,14 +306,7 @@ impl Record {
     }
 
     fn skip(&mut self) {
-        for column in &mut self.columns {
-            match column {
-                FieldColumn::Int(column) => column.append_null(),
-                FieldColumn::Float(column) => column.append_null(),
-                FieldColumn::Bool(column) => column.append_null(),
-                FieldColumn::Text(column) => column.builder.append_null(),
-            }
-        }
+        self.columns.iter_mut().for_each(FieldColumn::push_null);
         self.next = self.columns.len();
     }
 
@@ -240,18 +322,7 @@ impl Record {
     }
 
     fn finish(self, fields: &[(&'static str, Returns)], nulls: Option<NullBuffer>) -> Result<StructArray> {
-        let columns = self
-            .columns
-            .into_iter()
-            .map(|column| -> ArrayRef {
-                match column {
-                    FieldColumn::Int(mut column) => Arc::new(column.finish()),
-                    FieldColumn::Float(mut column) => Arc::new(column.finish()),
-                    FieldColumn::Bool(mut column) => Arc::new(column.finish()),
-                    FieldColumn::Text(mut column) => Arc::new(column.builder.finish()),
-                }
-            })
-            .collect();
+        let columns = self.columns.into_iter().map(FieldColumn::finish).collect();
         StructArray::try_new(struct_fields(fields), columns, nulls).map_err(|error| bug!("a struct column: {error}"))
     }
 }

@@ -4,7 +4,7 @@
 //! call's arguments, `curator ops`, the reference page, and what the optimizer may do with it.
 //!
 //! ```text
-//!  quality/words.rs ──SPEC──► registry ──► SQL function (logical/functions.rs) ──► evaluate
+//!  quality/words.rs ──SPEC──► registry ──► SQL function (logical/functions.rs) ──► evaluate (doc/: taken apart once)
 //!                                     └──► reference: list, describe, markdown
 //! ```
 //!
@@ -15,21 +15,27 @@
 //! Not here: verbs that look at more than one row (dedup, sample), and presets, which are CQL.
 
 mod call;
+mod code;
 mod dedup;
+mod doc;
 mod evaluate;
 mod param;
 pub mod prelude;
 mod quality;
 pub mod reference;
 mod registry;
+mod repetition;
+mod safety;
 pub(crate) mod scan;
 mod spec;
 mod text;
 mod value;
+mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use evaluate::{Record, evaluate};
+pub use doc::{CharCounts, Doc, Lines, Needs, Stage, Word, Words};
+pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;
-pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};
+pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns, Statistic, StatisticValue};
 pub use value::{Args, Literal, Value};

@@ -1,5 +1,6 @@
 //! What an operator's file needs: `use crate::ops::prelude::*;`.
 
+pub use super::doc::{Doc, Needs};
 pub use super::evaluate::Record;
 pub use super::param::Param;
 pub(crate) use super::scan;

@@ -1,7 +1,7 @@
 //! The operators that a session knows, by name.
 
 use super::spec::OpSpec;
-use super::{dedup, quality, text};
+use super::{code, dedup, quality, repetition, safety, text, web};
 use crate::diag::did_you_mean;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -13,12 +13,23 @@ pub struct Registry {
     by_name: BTreeMap<&'static str, Arc<OpSpec>>,
 }
 
+fn shipped() -> impl Iterator<Item = &'static OpSpec> {
+    let families = [
+        quality::OPERATORS,
+        repetition::OPERATORS,
+        web::OPERATORS,
+        code::OPERATORS,
+        text::OPERATORS,
+        safety::OPERATORS,
+        dedup::OPERATORS,
+    ];
+    families.into_iter().flatten().copied()
+}
+
 impl Registry {
     /// Every operator that curator ships.
     pub fn builtin() -> Self {
-        let families = [quality::OPERATORS, text::OPERATORS, dedup::OPERATORS];
-        let specs = families.into_iter().flatten();
-        Self { by_name: specs.map(|spec| (spec.name, Arc::new(OpSpec::clone(spec)))).collect() }
+        Self { by_name: shipped().map(|spec| (spec.name, Arc::new(OpSpec::clone(spec)))).collect() }
     }
 
     /// Adds an operator of the caller's own. Its name must be free and its parts must fit together.
@@ -87,8 +98,7 @@ mod tests {
             assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}: summary", spec.name);
             assert!(!spec.examples.is_empty(), "{}: examples", spec.name);
         }
-        let n_listed = quality::OPERATORS.len() + text::OPERATORS.len() + dedup::OPERATORS.len();
-        assert_eq!(registry.iter().count(), n_listed);
+        assert_eq!(registry.iter().count(), shipped().count());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Not here: parameters (`param.rs`), how a call's arguments find them (`call.rs`), and how a column is computed
 //! (`evaluate.rs`).
 
+use super::doc::{Doc, Needs};
 use super::evaluate::Record;
 use super::param::{Param, ParamType};
 use super::value::{Args, Value};
@@ -47,8 +48,16 @@ pub struct OpSpec {
 pub enum Family {
     /// Numbers and predicates that tell good documents from bad ones.
     Quality,
+    /// How much a document says again: lines, paragraphs, n-grams.
+    Repetition,
+    /// Pages of the web: line rules, boilerplate, addresses.
+    Web,
+    /// Source code.
+    Code,
     /// Text in, text out.
     Text,
+    /// Personal data: finding and hiding it.
+    Safety,
     /// Finding equal documents.
     Dedup,
     /// Registered by the program that embeds curator.
@@ -60,7 +69,11 @@ impl Family {
     pub fn as_str(self) -> &'static str {
         match self {
             Family::Quality => "quality",
+            Family::Repetition => "repetition",
+            Family::Web => "web",
+            Family::Code => "code",
             Family::Text => "text",
+            Family::Safety => "safety",
             Family::Dedup => "dedup",
             Family::Custom => "custom",
         }
@@ -184,11 +197,12 @@ pub type BatchKernel = Arc<dyn Fn(&ArrayRef, &Args) -> Result<ArrayRef> + Send +
 
 /// How the CPU computes an operator. The kind must fit [`OpSpec::returns`]; [`OpSpec::check`] compares.
 ///
-/// Kinds are about shape, never about one operator: a further one (a member of the single pass over the text) is a
-/// variant here and an arm in `evaluate.rs`.
+/// Kinds are about shape, never about one operator: a further one is a variant here and an arm in `evaluate.rs`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Cpu {
+    /// A number or predicate read off a document that was taken apart once for all statistics of a query.
+    Statistic(Statistic),
     /// One document to a whole number.
     Int(fn(&str, &Args) -> i64),
     /// One document to a number.
@@ -203,9 +217,47 @@ pub enum Cpu {
     Batch(BatchKernel),
 }
 
+/// A value that is read off the parts of a document.
+#[derive(Clone, Copy)]
+pub struct Statistic {
+    /// The parts it reads, given the options.
+    pub needs: fn(&Args) -> Needs,
+    /// How the value comes from them.
+    pub value: StatisticValue,
+}
+
+/// The code of a statistic, by the type of its value.
+#[derive(Clone, Copy)]
+pub enum StatisticValue {
+    /// A whole number.
+    Int(fn(&Doc, &Args) -> i64),
+    /// A number.
+    Float(fn(&Doc, &Args) -> f64),
+    /// True or false.
+    Bool(fn(&Doc, &Args) -> bool),
+}
+
+impl Cpu {
+    /// A whole number read off the parts `needs`.
+    pub const fn count(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> i64) -> Self {
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Int(value) })
+    }
+
+    /// A number read off the parts `needs`.
+    pub const fn measure(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> f64) -> Self {
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Float(value) })
+    }
+
+    /// A predicate read off the parts `needs`.
+    pub const fn test(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> bool) -> Self {
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Bool(value) })
+    }
+}
+
 impl fmt::Debug for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Cpu::Statistic(_) => "Statistic",
             Cpu::Int(_) => "Int",
             Cpu::Float(_) => "Float",
             Cpu::Bool(_) => "Bool",
@@ -274,6 +326,11 @@ impl OpSpec {
             }
         }
         let fits = match self.cpu {
+            Cpu::Statistic(statistic) => match statistic.value {
+                StatisticValue::Int(_) => self.returns == Returns::Int64,
+                StatisticValue::Float(_) => self.returns == Returns::Float64,
+                StatisticValue::Bool(_) => self.returns == Returns::Boolean,
+            },
             Cpu::Int(_) => self.returns == Returns::Int64,
             Cpu::Float(_) => self.returns == Returns::Float64,
             Cpu::Bool(_) => self.returns == Returns::Boolean,

@@ -18,6 +18,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.7), // estimate
-    cpu: Cpu::Int(|text, _| scan::n_words(text) as i64),
+    cpu: Cpu::count(|_| Needs::WORDS, |doc, _| doc.words().len() as i64),
     gpu: Gpu::NOT_YET,
 };
