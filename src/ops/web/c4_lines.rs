@@ -2,7 +2,7 @@
 
 use super::caseless::{Phrase, has_kelvin_sign};
 use super::citations::remove_citations;
-use super::sentences::n_sentences;
+use super::sentence_count::n_sentences;
 use crate::ops::doc::split_lines;
 use crate::ops::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
               unless it ends in `.`, `?`, `!`, `\"` or `'` and not in `...`; is left out with fewer than \
               `min_words_per_line` words; drops the document with \"lorem ipsum\"; is left out with \"javascript\"; drops \
               the document with `{`; is left out with one of six phrases about cookies and policies. The rest, joined by \
-              line feeds and trimmed, is `text`; `sentences` counts the sentences of each kept line as `sentences()` \
+              line feeds and trimmed, is `text`; `sentences` counts the sentences of each kept line \
               does, up to the rule that drops the document. `reason` is `lorem_ipsum`, `curly_bracket` or, with fewer \
               than `min_num_sentences`, `too_few_sentences`; `''` for a document that is kept. -1 switches off a rule \
               with a number. datatrove's `C4QualityFilter`, whose names the options have. An empty document gives \

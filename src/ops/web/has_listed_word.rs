@@ -1,5 +1,6 @@
 //! `has_listed_word(text, words)`: whether a word of a list occurs.
 
+use super::letters::is_letter;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -47,7 +48,7 @@ fn find<'t>(text: &'t str, member: &'t str) -> impl Iterator<Item = usize> {
 
 /// Whether `member` stands between characters that cannot be in a word.
 fn occurs_bounded(text: &str, member: &str) -> bool {
-    let is_free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    let is_free = |c: Option<char>| c.is_none_or(|c| !is_letter(c) && !c.is_numeric() && c != '_');
     let Some(step) = member.chars().next().map(char::len_utf8) else { return false };
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(member)).map(|at| from + at) {

@@ -9,16 +9,16 @@ pub(super) static SPEC: OpSpec = OpSpec {
     summary: "number of lines, by one of five ways to cut a document",
     details: concat!(
         "With the default, line feeds and one: `line_count` of Dolma's C4 taggers. An empty document has 1 so, and with \
-         `'lf_runs'`; 0 otherwise.",
+         `merged`; 0 otherwise.",
         about_lines!()
     ),
-    params: &[Param::text("text", "the document"), lines_option("lf")],
+    params: &[Param::text("text", "the document"), lines_option("all")],
     returns: Returns::Int64,
     examples: &[
         Example::of(r"line_count(E'a\n\nb\n')", "4"),
-        Example::of(r"line_count(E'a\n\nb\n', lines => 'any')", "3"),
-        Example::of(r"line_count(E'a\n\nb\n', lines => 'lf_runs')", "3"),
-        Example::of(r"line_count(E'a\n \nb\n', lines => 'filled')", "2"),
+        Example::of(r"line_count(E'a\n\nb\n', lines => 'any_break')", "3"),
+        Example::of(r"line_count(E'a\n\nb\n', lines => 'merged')", "3"),
+        Example::of(r"line_count(E'a\n \nb\n', lines => 'solid')", "2"),
         Example::of("line_count('')", "1"),
         Example::of("line_count(NULL)", "NULL"),
     ],

@@ -16,14 +16,14 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[
         Param::text("text", "the document"),
         Param::text_list("ends", "the strings"),
-        lines_option("lf"),
+        lines_option("all"),
         Param::bool("trim", "remove white space at the line's ends before").default(Literal::Bool(false)),
     ],
     returns: Returns::Float64,
     examples: &[
         Example::of(r"line_end_ratio(E'a...\nb… \nc', ['...', '…'])", "0.3333333333333333"),
         Example::of(r"line_end_ratio(E'a...\nb… \nc', ['...', '…'], trim => true)", "0.6666666666666666"),
-        Example::of("line_end_ratio('', ['…'], lines => 'any')", "0.0"),
+        Example::of("line_end_ratio('', ['…'], lines => 'any_break')", "0.0"),
         Example::of("line_end_ratio(NULL, ['…'])", "NULL"),
     ],
     effects: Effects::PURE,

@@ -10,18 +10,18 @@ pub(super) const fn lines_option(default: &'static str) -> Param {
 /// What `details` say about the option.
 macro_rules! about_lines {
     () => {
-        "\n\n`lines` is how the document is cut: `'lf'` at each line feed, as `split('\\n')`; `'lf_runs'` at each run of \
-         line feeds; `'any'` at every Unicode line break, as `splitlines()`; `'filled'` at line feeds, without lines of \
-         white space; `'not_empty'` at LF or CR LF, without empty lines."
+        "\n\n`lines` is how the document is cut: `all` at each line feed; `merged` at each run of line feeds; `solid` at \
+         line feeds, without lines of white space; `crlf` at LF or CR LF, without empty lines; `any_break` at every \
+         Unicode line break, as Python's `splitlines()`."
     };
 }
 pub(super) use about_lines;
 
-const KINDS: &[&str] = &["lf", "lf_runs", "any", "filled", "not_empty"];
+const KINDS: &[&str] = &["all", "merged", "solid", "crlf", "any_break"];
 
 /// The parts of a document that the option asks for.
 pub(super) fn needs(args: &Args) -> Needs {
-    if args.text("lines") == "any" { Needs::SPLIT_LINES } else { Needs::LINES }
+    if args.text("lines") == "any_break" { Needs::SPLIT_LINES } else { Needs::LINES }
 }
 
 /// Calls `visit` with each line, and gives the number of lines.
@@ -33,15 +33,15 @@ pub(super) fn for_each_line<'t>(doc: &Doc<'t>, args: &Args, mut visit: impl FnMu
         visit(line);
     };
     match args.text("lines") {
-        "any" => doc.split_lines().iter(text).for_each(count),
-        "lf_runs" => {
+        "any_break" => doc.split_lines().iter(text).for_each(count),
+        "merged" => {
             let last = doc.lines().spans.len().saturating_sub(1);
             let lines = doc.lines().iter(text).enumerate();
             // Only at the ends of the document can a run leave an empty piece.
             lines.filter(|(i, line)| !line.is_empty() || *i == 0 || *i == last).for_each(|(_, line)| count(line));
         }
-        "filled" => doc.lines().iter(text).filter(|line| !is_blank(line)).for_each(count),
-        "not_empty" => {
+        "solid" => doc.lines().iter(text).filter(|line| !is_blank(line)).for_each(count),
+        "crlf" => {
             let lines = doc.lines().iter(text).map(|line| line.strip_suffix('\r').unwrap_or(line));
             lines.filter(|line| !line.is_empty()).for_each(count);
         }

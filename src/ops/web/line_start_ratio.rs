@@ -16,7 +16,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[
         Param::text("text", "the document"),
         Param::text_list("starts", "the strings"),
-        lines_option("lf"),
+        lines_option("all"),
         Param::bool("trim", "remove white space at the line's ends before").default(Literal::Bool(false)),
     ],
     returns: Returns::Float64,

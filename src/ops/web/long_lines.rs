@@ -1,7 +1,7 @@
 //! `long_lines(text, min_chars)`: how many lines are long.
 
 use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
-use super::short_line_ratio::is_longer;
+use super::untrimmed_short_line_ratio::is_longer;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -15,7 +15,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[
         Param::text("text", "the document"),
         Param::int("min_chars", "the shortest long line").at_least(1).default(Literal::Int(200)),
-        lines_option("lf"),
+        lines_option("all"),
     ],
     returns: Returns::Int64,
     examples: &[

@@ -3,8 +3,6 @@
 mod c4_lines;
 mod caseless;
 mod citations;
-mod distinct_stop_words;
-mod duplicate_filled_line_char_ratio;
 mod has_listed_word;
 mod letter_word_ratio;
 mod letters;
@@ -18,20 +16,17 @@ mod lines_without_end;
 mod long_lines;
 mod marks;
 mod mean_non_symbol_word_length;
-mod median_word_length;
 mod non_symbol_words;
-mod sentences;
-mod short_line_ratio;
+mod sentence_count;
 mod string_to_word_ratio;
 mod terminal_line_ratio;
+mod untrimmed_short_line_ratio;
 mod words_containing_ratio;
 
 use super::spec::OpSpec;
 
 pub(super) static OPERATORS: &[&OpSpec] = &[
     &c4_lines::SPEC,
-    &distinct_stop_words::SPEC,
-    &duplicate_filled_line_char_ratio::SPEC,
     &has_listed_word::SPEC,
     &letter_word_ratio::SPEC,
     &line_count::SPEC,
@@ -41,11 +36,9 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &lines_without_end::SPEC,
     &long_lines::SPEC,
     &mean_non_symbol_word_length::SPEC,
-    &median_word_length::SPEC,
     &non_symbol_words::SPEC,
-    &sentences::SPEC,
-    &short_line_ratio::SPEC,
     &string_to_word_ratio::SPEC,
     &terminal_line_ratio::SPEC,
+    &untrimmed_short_line_ratio::SPEC,
     &words_containing_ratio::SPEC,
 ];

@@ -14,7 +14,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
          document without lines gives 0.",
         about_lines!()
     ),
-    params: &[Param::text("text", "the document"), lines_option("filled")],
+    params: &[Param::text("text", "the document"), lines_option("solid")],
     returns: Returns::Float64,
     examples: &[
         Example::of(r"terminal_line_ratio(E'A sentence.\nmenu\n\n本文。\n')", "0.6666666666666666"),

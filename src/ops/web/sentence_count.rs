@@ -1,31 +1,12 @@
-//! `sentences(text)`: how many sentences a document has.
+//! Sentences as datatrove's white-space tokenizer counts them; C4's rule on sentences uses it.
+//!
+//! A sentence is the shortest run of at least one character before a run of sentence-ending marks (`.`, `?`, `!`, `。`,
+//! `؟`, …) or line feeds, together with that run and one closing quotation mark. An upper-case letter and its full stop
+//! (`U.S.`) do not end one, unless nothing else does before the end of the text. What follows the last mark is no
+//! sentence; a text without any mark is one.
 
 use super::marks::is_terminal;
 use crate::ops::prelude::*;
-
-pub(super) static SPEC: OpSpec = OpSpec {
-    name: "sentences",
-    family: Family::Web,
-    summary: "number of sentences, ended by the marks of any script or by a line feed",
-    details: "A sentence is the shortest run of at least one character before a run of sentence-ending marks (`.`, `?`, \
-              `!`, `。`, `؟`, …) or line feeds, together with that run and one closing quotation mark. An upper-case \
-              letter and its full stop (`U.S.`) do not end one, unless nothing else does before the end of the text. \
-              What follows the last mark is no sentence; a text without any mark is one. The rule of datatrove's \
-              white-space tokenizer, which counts C4's sentences. An empty document has 1, as there.",
-    params: &[Param::text("text", "the document")],
-    returns: Returns::Int64,
-    examples: &[
-        Example::of("sentences('One. Two? \"Three!\" four')", "3"),
-        Example::of("sentences('The U.S. are large.')", "1"),
-        Example::of("sentences('no mark')", "1"),
-        Example::of("sentences('')", "1"),
-        Example::of("sentences(NULL)", "NULL"),
-    ],
-    effects: Effects::PURE,
-    cost: Cost::ns_per_byte(1.0), // benches/operators.rs
-    cpu: Cpu::count(|_| Needs::TEXT, |doc, _| n_sentences(doc.text()) as i64),
-    gpu: Gpu::NOT_YET,
-};
 
 /// The number of sentences, at least 1.
 pub(super) fn n_sentences(text: &str) -> usize {
