@@ -14,14 +14,11 @@
 mod chars;
 mod lines;
 mod needs;
-mod split_lines;
 mod words;
 
 pub use chars::CharCounts;
 pub use lines::Lines;
 pub use needs::{Needs, Stage};
-pub use split_lines::SplitLines;
-pub(crate) use split_lines::split_lines;
 pub use words::{Word, Words};
 
 /// One document and the parts of it that were asked for.
@@ -32,7 +29,6 @@ pub struct Doc<'t> {
     chars: CharCounts,
     words: Words,
     lines: Lines,
-    split_lines: SplitLines,
 }
 
 impl<'t> Doc<'t> {
@@ -53,9 +49,6 @@ impl<'t> Doc<'t> {
         }
         if needs.has(Needs::LINES) {
             self.lines.read(text);
-        }
-        if needs.has(Needs::SPLIT_LINES) {
-            self.split_lines.read(text);
         }
     }
 
@@ -80,12 +73,6 @@ impl<'t> Doc<'t> {
     pub fn lines(&self) -> &Lines {
         self.check(Needs::LINES);
         &self.lines
-    }
-
-    /// Needs [`Needs::SPLIT_LINES`].
-    pub fn split_lines(&self) -> &SplitLines {
-        self.check(Needs::SPLIT_LINES);
-        &self.split_lines
     }
 
     fn check(&self, part: Needs) {

@@ -41,8 +41,6 @@ impl Needs {
     pub const WORDS: Needs = Needs::part(1 << 1);
     /// Lines split at line feeds: [`Lines`](super::Lines).
     pub const LINES: Needs = Needs::part(1 << 2);
-    /// Lines split at every kind of line break: [`SplitLines`](super::SplitLines).
-    pub const SPLIT_LINES: Needs = Needs::part(1 << 24);
 
     const fn part(parts: u32) -> Self {
         Self { parts, longest_gram: 0 }
@@ -64,12 +62,8 @@ impl Needs {
         if self.longest_gram > 0 { Stage::Grams } else { Stage::Scan }
     }
 
-    const NAMES: [(&'static str, Needs); 4] = [
-        ("chars", Needs::CHARS),
-        ("words", Needs::WORDS),
-        ("lines", Needs::LINES),
-        ("split lines", Needs::SPLIT_LINES),
-    ];
+    const NAMES: [(&'static str, Needs); 3] =
+        [("chars", Needs::CHARS), ("words", Needs::WORDS), ("lines", Needs::LINES)];
 }
 
 impl fmt::Debug for Needs {
