@@ -3,7 +3,7 @@
 //! One place says which of DataFusion's habits we change, and why.
 
 use super::lower::Lowering;
-use super::{SplitFilters, YieldInJoins};
+use super::{OnePass, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::scalar_udf;
 use crate::ops::Registry;
@@ -123,7 +123,7 @@ fn physical_rules(config: &Config, operators: &Registry) -> Vec<Arc<dyn Physical
     let mut rules = PhysicalOptimizer::new().rules;
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
     rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
-    rules.insert(at, Arc::new(SplitFilters::new(prices(operators), config.batch_bytes.get())));
+    rules.insert(at, Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion)));
     rules
 }
 
