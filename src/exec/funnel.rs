@@ -42,7 +42,7 @@ const PLUMBING: &[&str] = &[
 pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
     let mut steps = vec![];
     let rows_out = walk(plan, &mut steps);
-    Report { steps, files: log.files(), rows_out, ..Report::default() }
+    Report { steps, files: log.files(), dropped: log.dropped(), rows_out, ..Report::default() }
 }
 
 /// How far a running plan is.

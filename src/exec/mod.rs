@@ -9,6 +9,7 @@ mod annotate;
 mod coalesce;
 pub mod explain;
 mod funnel;
+mod ledger;
 mod report;
 mod sample;
 mod text_bytes;
@@ -20,6 +21,7 @@ pub use annotate::{
 };
 pub use coalesce::BatchSize;
 pub use funnel::{progress, report};
+pub use ledger::{Ledger, RejectDetail};
 pub use report::{OutputFile, Progress, Report, Step};
 pub use sample::SampleExec;
 pub use write::{RunLog, WriteExec};

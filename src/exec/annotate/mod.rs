@@ -16,6 +16,7 @@
 //! Not here: making the program (`physical::OnePass`).
 
 mod counts;
+mod dropped;
 mod order;
 mod program;
 mod rows;
@@ -26,6 +27,7 @@ pub use order::{Estimate, best};
 pub use program::{Compared, Narrow, Program, Rule, Step, Work};
 
 use super::coalesce::BatchSize;
+use super::ledger::Ledger;
 use crate::logical::OperatorCall;
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -42,6 +44,7 @@ use datafusion::physical_plan::{
     ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
     ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
 };
+use dropped::DropRecorder;
 use order::RuleOrder;
 use std::fmt;
 use std::sync::Arc;
@@ -68,6 +71,8 @@ pub struct AnnotateOptions {
     pub fetch: Option<usize>,
     /// Whether the order of the rules may change while running.
     pub learn: bool,
+    /// Whether dropped rows go to the run's drop ledger, if it has one.
+    pub ledger: bool,
 }
 
 impl AnnotateExec {
@@ -105,6 +110,21 @@ impl AnnotateExec {
             Work::Call { call, .. } => vec![call],
             Work::Expr { .. } => vec![],
         })
+    }
+
+    /// The nodes it stands for, the last to run first.
+    pub fn chain(&self) -> &[Arc<dyn ExecutionPlan>] {
+        &self.chain
+    }
+
+    /// How it is run.
+    pub fn options(&self) -> AnnotateOptions {
+        self.options
+    }
+
+    /// The node below.
+    pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
     }
 
     fn top(&self) -> &Arc<dyn ExecutionPlan> {
@@ -184,7 +204,18 @@ impl ExecutionPlan for AnnotateExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let target = BatchSize { rows: context.session_config().batch_size(), bytes: self.options.batch_bytes };
-        Ok(Box::pin(AnnotateStream::new(self, target, self.input.execute(partition, context)?, partition)))
+        let ledger = context.session_config().get_extension::<Ledger>().filter(|_| self.options.ledger);
+        // Nodes nearer to the source come first in the ledger.
+        let input = self.input.execute(partition, context)?;
+        let recorder = match ledger {
+            // All partitions of this node share the order, and no other node does.
+            Some(ledger) => {
+                let key = Arc::as_ptr(&self.order) as usize;
+                Some(DropRecorder::open(&ledger, key, &self.input.schema(), partition)?)
+            }
+            None => None,
+        };
+        Ok(Box::pin(AnnotateStream::new(self, target, input, recorder, partition)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

@@ -2,13 +2,14 @@
 
 use super::AnnotateExec;
 use super::counts::Metrics;
+use super::dropped::DropRecorder;
 use super::order::RuleOrder;
 use super::program::{Program, Rule};
 use super::rows::Rows;
 use crate::Error;
 use crate::exec::coalesce::{BatchSize, Coalescer};
 use crate::exec::text_bytes::text_bytes_per_row;
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::metrics::BaselineMetrics;
@@ -28,20 +29,28 @@ pub(super) struct AnnotateStream {
     coalescer: Coalescer,
     /// `None` once it ended or nothing more is needed; its resources are then free.
     input: Option<SendableRecordBatchStream>,
+    recorder: Option<DropRecorder>,
     metrics: Metrics,
     baseline: BaselineMetrics,
 }
 
 impl AnnotateStream {
-    pub fn new(node: &AnnotateExec, target: BatchSize, input: SendableRecordBatchStream, partition: usize) -> Self {
+    pub fn new(
+        node: &AnnotateExec,
+        target: BatchSize,
+        input: SendableRecordBatchStream,
+        recorder: Option<DropRecorder>,
+        partition: usize,
+    ) -> Self {
         Self {
             program: Arc::clone(&node.program),
             order: Arc::clone(&node.order),
-            learn: node.options.learn && node.program.rules.len() > 1,
+            learn: node.options.learn && recorder.is_none() && node.program.rules.len() > 1,
             schema: node.schema(),
             rows_to_fetch: node.options.fetch,
             coalescer: Coalescer::new(node.schema(), target),
             input: Some(input),
+            recorder,
             metrics: Metrics::new(&node.program, &node.metrics, partition),
             baseline: BaselineMetrics::new(&node.metrics, partition),
         }
@@ -60,17 +69,24 @@ impl AnnotateStream {
     }
 
     /// The program on one batch.
-    fn run(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let program = Arc::clone(&self.program);
         let mut rows = Rows::new(&program, batch);
         let mut text_bytes = if program.rules.is_empty() { vec![] } else { text_bytes_per_row(batch) };
         self.metrics.rows_in.add(batch.num_rows());
         self.metrics.text_bytes_in.add(text_bytes.iter().sum::<u64>() as usize);
-        for &index in self.order.current().iter() {
-            if rows.n_alive == 0 {
-                break;
+        if self.recorder.as_ref().is_some_and(DropRecorder::wants_all) {
+            self.apply_all(batch, &mut rows, &text_bytes)?;
+        } else {
+            for &index in self.order.current().iter() {
+                if rows.n_alive == 0 {
+                    break;
+                }
+                self.apply(index, &mut rows, &mut text_bytes).map_err(|error| locate(&program.rules[index], error))?;
             }
-            self.apply(index, &mut rows, &mut text_bytes).map_err(|error| locate(&program.rules[index], error))?;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_batch(&program, batch)?;
         }
         if self.learn {
             self.order.learn(&program, batch.num_rows());
@@ -89,16 +105,21 @@ impl AnnotateStream {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 
-    fn apply(&self, index: usize, rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
-        let rule = &self.program.rules[index];
+    fn apply(&mut self, index: usize, rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        let rule = &program.rules[index];
         for &step in &rule.needs {
             self.ensure(step, rows)?;
         }
-        let metrics = &self.metrics.rules[index];
         let n_before = rows.n_alive;
         let started = Instant::now();
+        let keep = rows.holds(&rule.condition)?;
+        if let (Some(recorder), Some(keep)) = (&mut self.recorder, &keep) {
+            recorder.note(index, &program, rows, keep)?;
+        }
+        let metrics = &self.metrics.rules[index];
         metrics.rows_evaluated.add(n_before);
-        if let Some(keep) = rows.holds(&rule.condition)? {
+        if let Some(keep) = keep {
             rows.keep(&keep);
             let bytes_before: u64 = text_bytes.iter().sum();
             let mut kept = keep.values().iter();
@@ -110,6 +131,50 @@ impl AnnotateStream {
         metrics.elapsed.add_duration(elapsed);
         self.order.saw_rule(index, n_before, rows.n_alive, elapsed);
         Ok(())
+    }
+
+    /// Every rule on every row, so that the ledger can name all that a row fails. A rule that can fail still sees only
+    /// rows that those before it keep.
+    fn apply_all(&mut self, batch: &RecordBatch, rows: &mut Rows<'_>, text_bytes: &[u64]) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        let mut keeps = vec![true; batch.num_rows()];
+        for (index, rule) in program.rules.iter().enumerate() {
+            let failing = if rule.can_fail {
+                let mut guarded = Rows::new(&program, batch);
+                guarded.keep(&BooleanArray::from(keeps.clone()));
+                self.note_failing(index, &mut guarded)
+            } else {
+                self.note_failing(index, rows)
+            };
+            let failing = failing.map_err(|error| locate(rule, error))?;
+            let metrics = &self.metrics.rules[index];
+            for place in failing.into_iter().filter(|place| std::mem::replace(&mut keeps[*place as usize], false)) {
+                metrics.rows_dropped.add(1);
+                metrics.text_bytes_dropped.add(text_bytes[place as usize] as usize);
+            }
+        }
+        rows.keep(&BooleanArray::from(keeps));
+        Ok(())
+    }
+
+    /// Writes down the rows that fail a rule; gives their places in the batch.
+    fn note_failing(&mut self, index: usize, rows: &mut Rows<'_>) -> Result<Vec<u32>> {
+        let program = Arc::clone(&self.program);
+        let rule = &program.rules[index];
+        if rows.n_alive == 0 {
+            return Ok(vec![]);
+        }
+        for &step in &rule.needs {
+            self.ensure(step, rows)?;
+        }
+        self.metrics.rules[index].rows_evaluated.add(rows.n_alive);
+        let _timer = self.metrics.rules[index].elapsed.timer();
+        let Some(keep) = rows.holds(&rule.condition)? else { return Ok(vec![]) };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(index, &program, rows, &keep)?;
+        }
+        let failing = keep.values().iter().enumerate().filter(|(_, kept)| !kept);
+        Ok(failing.map(|(row, _)| rows.places().map_or(row as u32, |places| places[row])).collect())
     }
 
     fn ensure(&self, step: usize, rows: &mut Rows<'_>) -> Result<()> {

@@ -8,7 +8,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::expressions::{CaseExpr, Column, IsNotNullExpr, Literal};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -83,6 +83,8 @@ impl Labels {
                 node.downcast_ref::<Column>().and_then(|column| column.index().checked_sub(self.n_inputs))
             {
                 self.slot(slot).to_string()
+            } else if let Some(arguments) = node.downcast_ref::<CaseExpr>().and_then(coalesced) {
+                format!("coalesce({})", arguments.join(", "))
             } else if let Some(text) =
                 node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten())
             {
@@ -99,4 +101,18 @@ impl Labels {
             None => label,
         })
     }
+}
+
+/// The arguments of the `coalesce` that DataFusion made a CASE of: `CASE WHEN x IS NOT NULL THEN x ELSE y END`.
+fn coalesced(case: &CaseExpr) -> Option<Vec<String>> {
+    let mut arguments = Vec::new();
+    for (when, then) in case.when_then_expr() {
+        let tested = when.downcast_ref::<IsNotNullExpr>()?.arg();
+        if case.expr().is_some() || tested != then {
+            return None;
+        }
+        arguments.push(fmt_sql(then.as_ref()).to_string());
+    }
+    arguments.push(fmt_sql(case.else_expr()?.as_ref()).to_string());
+    Some(arguments)
 }

@@ -9,7 +9,7 @@
 //! It knows no operator: it asks what a call declares. Calls of statistics over the same column become one pass for each
 //! stage (`ops::Stage`); other calls and computed columns become steps of their own, run when first read. Whatever
 //! DataFusion did before — inlined a computed column into each filter that reads it, or the reverse — equal expressions
-//! are found again here, by value.
+//! are found again here, by value. Calls inside aggregations join in (`aggregate.rs`).
 //!
 //! Sound because AND commutes for rows on which no condition fails, and the functions that are shared depend on their
 //! arguments alone. Refuses to
@@ -22,6 +22,7 @@
 //!
 //! Belongs after all rules that look for `FilterExec` and `ProjectionExec`, and before `EnsureCooperative`.
 
+mod aggregate;
 mod build;
 mod labels;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 
 use crate::cost::FunctionPrices;
 use crate::exec::{AnnotateExec, AnnotateOptions};
+use aggregate::with_calls_below;
 use build::Builder;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
@@ -42,6 +44,9 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use std::fmt;
 use std::sync::Arc;
+
+/// What batches aim at where the rule is off and does not say.
+const SCREEN_BATCH_BYTES: usize = 1 << 20;
 
 /// Computes every expression of a chain of filters and projections once. See the module's text.
 pub struct OnePass {
@@ -59,25 +64,34 @@ impl OnePass {
 
     /// The chain that begins at `top`, and what is below it. Empty if there is nothing to gain.
     fn chain(&self, top: &Arc<dyn ExecutionPlan>) -> Result<Chain> {
-        let mut chain = Chain { nodes: vec![], below: Arc::clone(top), is_pure: true, fetch: None };
+        let mut chain = Chain { nodes: vec![], below: Arc::clone(top), is_pure: true, fetch: None, ledger: false };
         let mut has_filter = false;
         let mut has_call = false;
         loop {
-            let node = Arc::clone(&chain.below);
+            let mut node = Arc::clone(&chain.below);
+            let mut fetch = None;
+            // A screen was made such a node when it was lowered; it is one filter.
+            if let Some(screen) = node.downcast_ref::<AnnotateExec>().filter(|screen| screen.options().ledger) {
+                let [only] = screen.chain() else { break };
+                chain.ledger = true;
+                fetch = screen.fetch();
+                node = Arc::clone(only);
+            }
             let filter = node.downcast_ref::<FilterExec>();
+            fetch = fetch.or(filter.and_then(|filter| filter.fetch()));
             if filter.is_none() && node.downcast_ref::<ProjectionExec>().is_none() {
                 break;
             }
             let traits = Traits::of(node.as_ref())?;
             // What is above a limit must not run below it.
-            let is_limited_below = has_filter && filter.is_some_and(|filter| filter.fetch().is_some());
+            let is_limited_below = has_filter && fetch.is_some();
             let alone = !self.fuse || traits.is_volatile;
             if is_limited_below || (alone && !chain.nodes.is_empty()) || (alone && filter.is_none()) {
                 break;
             }
             has_filter |= filter.is_some();
             has_call |= traits.calls_operator;
-            chain.fetch = chain.fetch.or(filter.and_then(|filter| filter.fetch()));
+            chain.fetch = chain.fetch.or(fetch);
             chain.is_pure &= !traits.is_volatile;
             let Some(&input) = node.children().first() else { break };
             chain.below = Arc::clone(input);
@@ -94,12 +108,24 @@ impl OnePass {
     }
 }
 
+/// The filter of a screen as a node of its own, whose dropped rows go to the drop ledger.
+pub(super) fn screen_exec(condition: Arc<dyn PhysicalExpr>, input: &Arc<dyn ExecutionPlan>) -> Result<AnnotateExec> {
+    let filter = FilterExec::try_new(condition, Arc::clone(input))?;
+    let unknown: FunctionPrices = Arc::new(|_| None);
+    let mut builder = Builder::new(&unknown, &input.schema(), false);
+    builder.add(&filter)?;
+    let program = builder.finish(&filter.schema(), false)?;
+    let options = AnnotateOptions { batch_bytes: SCREEN_BATCH_BYTES, fetch: None, learn: false, ledger: true };
+    AnnotateExec::try_new(Arc::new(program), vec![Arc::new(filter)], Arc::clone(input), options)
+}
+
 struct Chain {
     /// The last to run first.
     nodes: Vec<Arc<dyn ExecutionPlan>>,
     below: Arc<dyn ExecutionPlan>,
     is_pure: bool,
     fetch: Option<usize>,
+    ledger: bool,
 }
 
 /// What the expressions of a node are like.
@@ -135,6 +161,9 @@ impl fmt::Debug for OnePass {
 impl PhysicalOptimizerRule for OnePass {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let done = plan.transform_down(|node| {
+            if self.fuse && let Some(moved) = with_calls_below(node.as_ref())? {
+                return Ok(Transformed::yes(moved));
+            }
             let chain = self.chain(&node)?;
             if chain.nodes.is_empty() {
                 return Ok(Transformed::no(node));
@@ -144,8 +173,12 @@ impl PhysicalOptimizerRule for OnePass {
                 builder.add(node.as_ref())?;
             }
             let program = builder.finish(&chain.nodes[0].schema(), chain.is_pure)?;
-            let options =
-                AnnotateOptions { batch_bytes: self.batch_bytes, fetch: chain.fetch, learn: chain.is_pure };
+            let options = AnnotateOptions {
+                batch_bytes: self.batch_bytes,
+                fetch: chain.fetch,
+                learn: chain.is_pure,
+                ledger: chain.ledger,
+            };
             let annotate = AnnotateExec::try_new(Arc::new(program), chain.nodes, chain.below, options)?;
             Ok(Transformed::yes(Arc::new(annotate) as Arc<dyn ExecutionPlan>))
         })?;

@@ -155,6 +155,17 @@ fn a_branch_of_case_is_not_computed_for_rows_that_do_not_take_it() {
     assert!(annotate(fused.as_ref()).unwrap().calls().all(|call| call.spec.name != "truncate_words"));
 }
 
+#[test]
+fn calls_inside_an_aggregation_share_the_pass_of_the_filters_below() {
+    let sql = "SELECT words(text) > 2 AS long, sum(chars(text)) AS c, count(*) FILTER (WHERE words(text) > 1) AS n \
+               FROM t WHERE words(text) > 0 GROUP BY words(text) > 2 ORDER BY long";
+    let (context, [plan, fused]) = plans(sql, true, true);
+    assert_eq!(run(&context, &fused), run(&context, &plan));
+    let node = annotate(fused.as_ref()).unwrap();
+    assert_eq!(node.calls().filter(|call| call.spec.name == "words").count(), 1);
+    assert_eq!(node.calls().filter(|call| call.spec.name == "chars").count(), 1);
+}
+
 fn condition() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "x > 3",
