@@ -33,7 +33,8 @@ mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use doc::{CharCounts, Doc, Lines, Needs, Stage, Word, Words};
+pub use doc::{CharCounts, CharGrams, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats};
+pub use doc::{Stage, Word, Words};
 pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;

@@ -11,14 +11,27 @@
 //! Buffers are kept from one document to the next.
 //! Not here: which statistics are computed together, and when (the optimizer).
 
+mod char_grams;
 mod chars;
+mod gram_needs;
+mod grams;
+mod intern;
+mod joined;
 mod lines;
 mod needs;
+mod refined;
+mod repeats;
+mod repetition;
+mod special_chars;
 mod words;
 
+pub use char_grams::CharGrams;
 pub use chars::CharCounts;
+pub use grams::{Grams, LONGEST_GRAM, Level};
+pub use joined::JoinedGrams;
 pub use lines::Lines;
 pub use needs::{Needs, Stage};
+pub use repeats::{RepeatTable, Repeats};
 pub use words::{Word, Words};
 
 /// One document and the parts of it that were asked for.
@@ -29,6 +42,7 @@ pub struct Doc<'t> {
     chars: CharCounts,
     words: Words,
     lines: Lines,
+    repetition: repetition::Repetition,
 }
 
 impl<'t> Doc<'t> {
@@ -50,6 +64,7 @@ impl<'t> Doc<'t> {
         if needs.has(Needs::LINES) {
             self.lines.read(text);
         }
+        self.repetition.read(text, &self.words, needs);
     }
 
     /// The document itself. Always there.

@@ -1,12 +1,13 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
+use super::gram_needs::{GramNeeds, Lengths, up_to_longest};
 use std::fmt;
 
 /// A set of parts of a [`Doc`](super::Doc).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Needs {
     parts: u32,
-    longest_gram: u8,
+    grams: GramNeeds,
 }
 
 /// How dear a walk is. Rules whose statistics belong to a cheap walk run first; a dear walk sees only the documents
@@ -42,28 +43,72 @@ impl Needs {
     /// Lines split at line feeds: [`Lines`](super::Lines).
     pub const LINES: Needs = Needs::part(1 << 2);
 
+    /// What repeats among the lines: [`RepeatTable`](super::RepeatTable).
+    pub const LINE_REPEATS: Needs = Needs::part(1 << 24);
+    /// What repeats among the paragraphs that pairs of line feeds separate.
+    pub const PARAGRAPH_REPEATS: Needs = Needs::part(1 << 25);
+    /// What repeats among the paragraphs that runs of two or more line feeds separate.
+    pub const BLOCK_REPEATS: Needs = Needs::part(1 << 26);
+
+    const TABLES: u32 = Self::LINE_REPEATS.parts | Self::PARAGRAPH_REPEATS.parts | Self::BLOCK_REPEATS.parts;
+
+    /// What repeats among the word n-grams up to `n`: [`Grams`](super::Grams).
+    pub const fn grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { words: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+    }
+
+    /// The same of refined words: lower case, special characters cut from their ends.
+    pub const fn refined_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { refined: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+    }
+
+    /// What repeats among the n-grams of words run together: [`JoinedGrams`](super::JoinedGrams).
+    pub const fn joined_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { joined: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+    }
+
+    /// What repeats among the runs of `n` characters: [`CharGrams`](super::CharGrams).
+    pub const fn char_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { chars: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+    }
+
+    pub(super) const fn gram_needs(self) -> GramNeeds {
+        self.grams
+    }
+
     const fn part(parts: u32) -> Self {
-        Self { parts, longest_gram: 0 }
+        Self { parts, grams: GramNeeds::NONE }
     }
 
     /// Both.
     pub const fn and(self, other: Needs) -> Needs {
-        let longest_gram = if self.longest_gram > other.longest_gram { self.longest_gram } else { other.longest_gram };
-        Needs { parts: self.parts | other.parts, longest_gram }
+        Needs { parts: self.parts | other.parts, grams: self.grams.and(other.grams) }
     }
 
     /// Whether all of `part` is in the set.
     pub const fn has(self, part: Needs) -> bool {
-        self.parts & part.parts == part.parts && self.longest_gram >= part.longest_gram
+        self.parts & part.parts == part.parts && self.grams.has(part.grams)
     }
 
     /// The dearest walk that finding these parts takes.
     pub fn stage(self) -> Stage {
-        if self.longest_gram > 0 { Stage::Grams } else { Stage::Scan }
+        if !self.grams.is_empty() {
+            Stage::Grams
+        } else if self.parts & Self::TABLES != 0 {
+            Stage::Tables
+        } else {
+            Stage::Scan
+        }
     }
 
-    const NAMES: [(&'static str, Needs); 3] =
-        [("chars", Needs::CHARS), ("words", Needs::WORDS), ("lines", Needs::LINES)];
+    const NAMES: [(&'static str, Needs); 6] = [
+        ("chars", Needs::CHARS),
+        ("words", Needs::WORDS),
+        ("lines", Needs::LINES),
+        ("repeated lines", Needs::LINE_REPEATS),
+        ("repeated paragraphs", Needs::PARAGRAPH_REPEATS),
+        ("repeated blocks", Needs::BLOCK_REPEATS),
+    ];
 }
 
 impl fmt::Debug for Needs {
@@ -77,9 +122,7 @@ impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> =
             Self::NAMES.iter().filter(|(_, part)| self.has(*part)).map(|(name, _)| name.to_string()).collect();
-        if self.longest_gram > 0 {
-            parts.push(format!("{}-grams", self.longest_gram));
-        }
+        parts.extend(self.grams.names());
         f.write_str(if parts.is_empty() { "text" } else { "" })?;
         f.write_str(&parts.join(", "))
     }

@@ -4,7 +4,6 @@ mod alpha_ratio;
 mod chars;
 mod contains_any;
 mod digit_ratio;
-mod duplicate_line_ratio;
 mod has_lorem_ipsum;
 mod lines;
 mod mean_word_length;
@@ -22,7 +21,6 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &chars::SPEC,
     &contains_any::SPEC,
     &digit_ratio::SPEC,
-    &duplicate_line_ratio::SPEC,
     &has_lorem_ipsum::SPEC,
     &lines::SPEC,
     &mean_word_length::SPEC,
