@@ -34,7 +34,7 @@ mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use doc::{CharCounts, CharGrams, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats};
-pub use doc::{Stage, Word, Words};
+pub use doc::{SplitLines, Stage, Word, Words};
 pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;

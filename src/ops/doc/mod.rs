@@ -23,6 +23,7 @@ mod refined;
 mod repeats;
 mod repetition;
 mod special_chars;
+mod split_lines;
 mod words;
 
 pub use char_grams::CharGrams;
@@ -32,6 +33,8 @@ pub use joined::JoinedGrams;
 pub use lines::Lines;
 pub use needs::{Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
+pub use split_lines::SplitLines;
+pub(crate) use split_lines::split_lines;
 pub use words::{Word, Words};
 
 /// One document and the parts of it that were asked for.
@@ -43,6 +46,7 @@ pub struct Doc<'t> {
     words: Words,
     lines: Lines,
     repetition: repetition::Repetition,
+    split_lines: SplitLines,
 }
 
 impl<'t> Doc<'t> {
@@ -65,6 +69,9 @@ impl<'t> Doc<'t> {
             self.lines.read(text);
         }
         self.repetition.read(text, &self.words, needs);
+        if needs.has(Needs::SPLIT_LINES) {
+            self.split_lines.read(text);
+        }
     }
 
     /// The document itself. Always there.
@@ -88,6 +95,12 @@ impl<'t> Doc<'t> {
     pub fn lines(&self) -> &Lines {
         self.check(Needs::LINES);
         &self.lines
+    }
+
+    /// Needs [`Needs::SPLIT_LINES`].
+    pub fn split_lines(&self) -> &SplitLines {
+        self.check(Needs::SPLIT_LINES);
+        &self.split_lines
     }
 
     fn check(&self, part: Needs) {

@@ -42,6 +42,8 @@ impl Needs {
     pub const WORDS: Needs = Needs::part(1 << 1);
     /// Lines split at line feeds: [`Lines`](super::Lines).
     pub const LINES: Needs = Needs::part(1 << 2);
+    /// Lines split at every kind of line break: [`SplitLines`](super::SplitLines).
+    pub const SPLIT_LINES: Needs = Needs::part(1 << 23);
 
     /// What repeats among the lines: [`RepeatTable`](super::RepeatTable).
     pub const LINE_REPEATS: Needs = Needs::part(1 << 24);
@@ -101,10 +103,11 @@ impl Needs {
         }
     }
 
-    const NAMES: [(&'static str, Needs); 6] = [
+    const NAMES: [(&'static str, Needs); 7] = [
         ("chars", Needs::CHARS),
         ("words", Needs::WORDS),
         ("lines", Needs::LINES),
+        ("split lines", Needs::SPLIT_LINES),
         ("repeated lines", Needs::LINE_REPEATS),
         ("repeated paragraphs", Needs::PARAGRAPH_REPEATS),
         ("repeated blocks", Needs::BLOCK_REPEATS),

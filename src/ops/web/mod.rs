@@ -1,5 +1,51 @@
 //! Pages of the web: line rules, boilerplate, addresses. One file an operator; each is listed here.
 
+mod c4_lines;
+mod caseless;
+mod citations;
+mod distinct_stop_words;
+mod duplicate_filled_line_char_ratio;
+mod has_listed_word;
+mod letter_word_ratio;
+mod letters;
+mod line_count;
+mod line_end_ratio;
+mod line_kinds;
+mod line_span;
+mod line_start_ratio;
+mod lines_with_few_words;
+mod lines_without_end;
+mod long_lines;
+mod marks;
+mod mean_non_symbol_word_length;
+mod median_word_length;
+mod non_symbol_words;
+mod sentences;
+mod short_line_ratio;
+mod string_to_word_ratio;
+mod terminal_line_ratio;
+mod words_containing_ratio;
+
 use super::spec::OpSpec;
 
-pub(super) static OPERATORS: &[&OpSpec] = &[];
+pub(super) static OPERATORS: &[&OpSpec] = &[
+    &c4_lines::SPEC,
+    &distinct_stop_words::SPEC,
+    &duplicate_filled_line_char_ratio::SPEC,
+    &has_listed_word::SPEC,
+    &letter_word_ratio::SPEC,
+    &line_count::SPEC,
+    &line_end_ratio::SPEC,
+    &line_start_ratio::SPEC,
+    &lines_with_few_words::SPEC,
+    &lines_without_end::SPEC,
+    &long_lines::SPEC,
+    &mean_non_symbol_word_length::SPEC,
+    &median_word_length::SPEC,
+    &non_symbol_words::SPEC,
+    &sentences::SPEC,
+    &short_line_ratio::SPEC,
+    &string_to_word_ratio::SPEC,
+    &terminal_line_ratio::SPEC,
+    &words_containing_ratio::SPEC,
+];

@@ -1,0 +1,219 @@
+//! `c4_lines(text, …)`: the line rules of C4: what is left of a document, and why it would be dropped.
+
+use super::caseless::{Phrase, has_kelvin_sign};
+use super::citations::remove_citations;
+use super::sentences::n_sentences;
+use crate::ops::doc::split_lines;
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "c4_lines",
+    family: Family::Web,
+    summary: "what the line rules of C4 leave of a document, its sentences, and the reason to drop it",
+    details: "Each line (cut at every line break, trimmed) passes these rules in order. It is left out if a word has \
+              more than `max_word_length` characters; loses `[1]`, `[]`, `[edit]` and `[citation needed]`; is left out \
+              unless it ends in `.`, `?`, `!`, `\"` or `'` and not in `...`; is left out with fewer than \
+              `min_words_per_line` words; drops the document with \"lorem ipsum\"; is left out with \"javascript\"; drops \
+              the document with `{`; is left out with one of six phrases about cookies and policies. The rest, joined by \
+              line feeds and trimmed, is `text`; `sentences` counts the sentences of each kept line as `sentences()` \
+              does, up to the rule that drops the document. `reason` is `lorem_ipsum`, `curly_bracket` or, with fewer \
+              than `min_num_sentences`, `too_few_sentences`; `''` for a document that is kept. -1 switches off a rule \
+              with a number. datatrove's `C4QualityFilter`, whose names the options have. An empty document gives \
+              `''`, 0 and, unless switched off, `too_few_sentences`.",
+    params: &[
+        Param::text("text", "the document"),
+        Param::bool("remove_citations", "remove citation marks").default(Literal::Bool(true)),
+        Param::bool("filter_no_terminal_punct", "leave out lines without an end mark").default(Literal::Bool(true)),
+        Param::int("min_num_sentences", "fewest sentences of a document").at_least(-1).default(Literal::Int(5)),
+        Param::int("min_words_per_line", "fewest words of a line").at_least(-1).default(Literal::Int(3)),
+        Param::int("max_word_length", "most characters of a word").at_least(-1).default(Literal::Int(1000)),
+        Param::bool("filter_lorem_ipsum", "drop documents with \"lorem ipsum\"").default(Literal::Bool(true)),
+        Param::bool("filter_javascript", "leave out lines with \"javascript\"").default(Literal::Bool(true)),
+        Param::bool("filter_curly_bracket", "drop documents with `{`").default(Literal::Bool(true)),
+        Param::bool("filter_policy", "leave out lines about cookies and policies").default(Literal::Bool(true)),
+    ],
+    returns: Returns::Struct(&[("text", Returns::Utf8), ("sentences", Returns::Int64), ("reason", Returns::Utf8)]),
+    examples: &[
+        Example::of(
+            r"c4_lines(E'Home | About\nA line that stays.[1]\nPlease enable Javascript now.', min_num_sentences => 1)",
+            "{text: 'A line that stays.', sentences: 1, reason: ''}",
+        ),
+        Example::of("c4_lines('One line only, kept.')['reason']", "'too_few_sentences'"),
+        Example::of("c4_lines('if (a) { b(); } is code.')['reason']", "'curly_bracket'"),
+        Example::of("c4_lines('')", "{text: '', sentences: 0, reason: 'too_few_sentences'}"),
+        Example::of("c4_lines(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(3.0), // benches/operators.rs
+    cpu: Cpu::Record(|text, args, record| {
+        let result = apply(text, &Rules::of(args));
+        record.text(&result.text).int(result.n_sentences as i64).text(result.reason);
+    }),
+    gpu: Gpu::No("structs are built on the CPU"),
+};
+
+const LOREM_IPSUM: Phrase = Phrase::new("lorem ipsum");
+const JAVASCRIPT: Phrase = Phrase::new("javascript");
+const POLICIES: [Phrase; 6] = [
+    Phrase::new("terms of use"),
+    Phrase::new("privacy policy"),
+    Phrase::new("cookie policy"),
+    Phrase::new("uses cookies"),
+    Phrase::new("use of cookies"),
+    Phrase::new("use cookies"),
+];
+/// Every policy phrase holds one of these.
+const POLICY_HINTS: [Phrase; 3] = [Phrase::new("cookie"), Phrase::new("privacy policy"), Phrase::new("terms of use")];
+
+/// The options; `None` where a rule is off.
+struct Rules {
+    citations: bool,
+    end_mark: bool,
+    min_sentences: i64,
+    min_words: usize,
+    max_word_chars: Option<usize>,
+    lorem_ipsum: bool,
+    javascript: bool,
+    curly_bracket: bool,
+    policy: bool,
+}
+
+impl Rules {
+    fn of(args: &Args) -> Self {
+        Self {
+            citations: args.bool("remove_citations"),
+            end_mark: args.bool("filter_no_terminal_punct"),
+            min_sentences: args.int("min_num_sentences"),
+            min_words: args.count("min_words_per_line"),
+            max_word_chars: usize::try_from(args.int("max_word_length")).ok(),
+            lorem_ipsum: args.bool("filter_lorem_ipsum"),
+            javascript: args.bool("filter_javascript"),
+            curly_bracket: args.bool("filter_curly_bracket"),
+            policy: args.bool("filter_policy"),
+        }
+    }
+
+    /// Whether a trimmed line has enough words, and none that is too long.
+    fn words_fit(&self, line: &str) -> (bool, bool) {
+        // A line of few bytes has no word of many characters: then only the first words are looked at.
+        match self.max_word_chars {
+            Some(max) if line.len() > max => {
+                let short = scan::words(line).all(|word| word.len() <= max || word.chars().count() <= max);
+                (scan::words(line).nth(self.min_words.wrapping_sub(1)).is_some() || self.min_words == 0, short)
+            }
+            _ => (self.min_words == 0 || scan::words(line).nth(self.min_words - 1).is_some(), true),
+        }
+    }
+}
+
+/// What is left of a document.
+struct Outcome {
+    text: String,
+    n_sentences: usize,
+    reason: &'static str,
+}
+
+fn apply(text: &str, rules: &Rules) -> Outcome {
+    let found = Found::look(text, rules);
+    let mut kept = String::with_capacity(text.len());
+    let mut any_kept = false;
+    let mut n_sentences_kept = 0;
+    let drop = |n_sentences, reason| Outcome { text: String::new(), n_sentences, reason };
+    for line in split_lines(text) {
+        let line = line.trim_matches(scan::is_space);
+        let (enough_words, short_words) = rules.words_fit(line);
+        if !short_words {
+            continue;
+        }
+        let line = if rules.citations { remove_citations(line) } else { Cow::Borrowed(line) };
+        if rules.end_mark && (!line.ends_with(['.', '?', '!', '"', '\'']) || line.ends_with("...")) {
+            continue;
+        }
+        if !enough_words {
+            continue;
+        }
+        // Removing a citation can join the halves of a phrase that the whole document does not hold.
+        let joined = matches!(line, Cow::Owned(_));
+        let lower = if found.kelvin_sign { Cow::Owned(line.to_lowercase()) } else { Cow::Borrowed(&*line) };
+        let look = |wanted: bool| wanted || joined || found.kelvin_sign;
+        if rules.lorem_ipsum && look(found.lorem_ipsum) && LOREM_IPSUM.is_in(&lower) {
+            return drop(n_sentences_kept, "lorem_ipsum");
+        }
+        if rules.javascript && look(found.javascript) && JAVASCRIPT.is_in(&lower) {
+            continue;
+        }
+        if rules.curly_bracket && found.curly_bracket && line.contains('{') {
+            return drop(n_sentences_kept, "curly_bracket");
+        }
+        if rules.policy && look(found.policy) && POLICIES.iter().any(|phrase| phrase.is_in(&lower)) {
+            continue;
+        }
+        n_sentences_kept += n_sentences(&line);
+        if any_kept {
+            kept.push('\n');
+        }
+        any_kept = true;
+        kept.push_str(&line);
+    }
+    let too_few = i64::try_from(n_sentences_kept).unwrap_or(i64::MAX) < rules.min_sentences;
+    let text = match kept.trim_matches(scan::is_space) {
+        trimmed if trimmed.len() == kept.len() => kept,
+        trimmed => trimmed.to_string(),
+    };
+    Outcome { text, n_sentences: n_sentences_kept, reason: if too_few { "too_few_sentences" } else { "" } }
+}
+
+/// What the document holds at all, so that most documents' lines need not be searched.
+struct Found {
+    lorem_ipsum: bool,
+    javascript: bool,
+    curly_bracket: bool,
+    policy: bool,
+    kelvin_sign: bool,
+}
+
+impl Found {
+    fn look(text: &str, rules: &Rules) -> Self {
+        Self {
+            lorem_ipsum: rules.lorem_ipsum && LOREM_IPSUM.is_in(text),
+            javascript: rules.javascript && JAVASCRIPT.is_in(text),
+            curly_bracket: rules.curly_bracket && memchr::memchr(b'{', text.as_bytes()).is_some(),
+            policy: rules.policy && POLICY_HINTS.iter().any(|phrase| phrase.is_in(text)),
+            kelvin_sign: has_kelvin_sign(text),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn with_defaults(text: &str) -> (String, usize, &'static str) {
+        let args = Args::new(&SPEC, vec![]).unwrap();
+        let outcome = apply(text, &Rules::of(&args));
+        (outcome.text, outcome.n_sentences, outcome.reason)
+    }
+
+    #[test]
+    fn rules_run_in_order_line_by_line() {
+        let five = "One two three. Four five. Six seven. Eight. Nine.";
+        for (text, left, reason) in [
+            // Javascript leaves the line out before its bracket can drop the document.
+            (format!("{five}\nsome javascript here {{ now.'"), five.to_string(), ""),
+            (format!("{five}\nsome code here {{ now."), String::new(), "curly_bracket"),
+            // Without an end mark the line goes first.
+            (format!("{five}\nsome code here {{ now"), five.to_string(), ""),
+            // What is left of a citation is not trimmed again, so the mark is not at the end.
+            (format!("{five}\nwith a citation. [1]"), five.to_string(), ""),
+            (format!("{five}\nwith a citation.[12]"), format!("{five}\nwith a citation."), ""),
+            (format!("{five}\r\nwe use coo\u{212a}ies on it."), five.to_string(), ""),
+            (format!("{five}\nthis is java[1]script code."), five.to_string(), ""),
+            (format!("{five}\nand so on ..."), five.to_string(), ""),
+            (format!("{} two three.", "x".repeat(1001)), String::new(), "too_few_sentences"),
+        ] {
+            let (ours, _, why) = with_defaults(&text);
+            assert_eq!((ours.as_str(), why), (left.as_str(), reason), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `line_start_ratio(text, starts)`: the share of lines that begin with one of several strings.
+
+use super::line_kinds::{about_lines, for_each_line, lines_option, needs, trim};
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "line_start_ratio",
+    family: Family::Web,
+    summary: "share of lines that begin with one of the given strings, such as bullets",
+    details: concat!(
+        "(lines that begin with a member of `starts`) / lines; `trim` removes white space from both ends of a line \
+         before. Gopher drops documents with more than 0.9 bullet lines; its implementations differ in the bullets \
+         and in what a line is. A document without lines gives 0.",
+        about_lines!()
+    ),
+    params: &[
+        Param::text("text", "the document"),
+        Param::text_list("starts", "the strings"),
+        lines_option("lf"),
+        Param::bool("trim", "remove white space at the line's ends before").default(Literal::Bool(false)),
+    ],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of(r"line_start_ratio(E'- a\n  - b\nc\n- d', ['-', '•'])", "0.5"),
+        Example::of(r"line_start_ratio(E'- a\n  - b\nc\n- d', ['-', '•'], trim => true)", "0.75"),
+        Example::of("line_start_ratio('', ['-'])", "0.0"),
+        Example::of("line_start_ratio(NULL, ['-'])", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.3).and_ns_per_row(100.0), // benches/operators.rs
+    cpu: Cpu::measure(needs, |doc, args| {
+        let starts = args.texts("starts");
+        let trimmed = args.bool("trim");
+        let mut n_hits = 0;
+        let n_lines = for_each_line(doc, args, |line| {
+            let line = if trimmed { trim(line) } else { line };
+            n_hits += usize::from(starts.iter().any(|start| line.starts_with(start.as_str())));
+        });
+        scan::ratio(n_hits, n_lines)
+    }),
+    gpu: Gpu::No("lists of strings stay on the CPU"),
+};

@@ -1,0 +1,32 @@
+//! `mean_non_symbol_word_length(text)`: the mean length of the words that are more than punctuation.
+
+use super::non_symbol_words::is_more_than_symbols;
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "mean_non_symbol_word_length",
+    family: Family::Web,
+    summary: "mean number of characters of the words that are more than punctuation",
+    details: "Characters in the words that `non_symbol_words` counts / their number, punctuation at their ends included. Gopher's word \
+              length in datatrove, which keeps 3 to 10. A document without such words gives 0.",
+    params: &[Param::text("text", "the document")],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("mean_non_symbol_word_length('one - three ...')", "4.0"),
+        Example::of("mean_non_symbol_word_length('- -')", "0.0"),
+        Example::of("mean_non_symbol_word_length('')", "0.0"),
+        Example::of("mean_non_symbol_word_length(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.6), // benches/operators.rs
+    cpu: Cpu::measure(
+        |_| Needs::WORDS,
+        |doc, _| {
+            let words = doc.words().iter(doc.text()).filter(|word| is_more_than_symbols(word));
+            let (n_words, n_chars) =
+                words.fold((0, 0), |(words, chars), word| (words + 1, chars + scan::n_chars(word)));
+            scan::ratio(n_chars, n_words)
+        },
+    ),
+    gpu: Gpu::NOT_YET,
+};

@@ -1,0 +1,44 @@
+//! `short_line_ratio(text, max_chars)`: the share of lines that are short.
+
+use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "short_line_ratio",
+    family: Family::Web,
+    summary: "share of lines of at most `max_chars` characters",
+    details: concat!(
+        "(lines of at most `max_chars` characters, white space included) / lines. FineWeb drops documents above 0.67, \
+         with 30 characters. A document without lines gives 0.",
+        about_lines!()
+    ),
+    params: &[
+        Param::text("text", "the document"),
+        Param::int("max_chars", "the longest short line").at_least(0).default(Literal::Int(30)),
+        lines_option("filled"),
+    ],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of(
+            r"short_line_ratio(E'Home\nAbout\n\nA line that is longer than a menu entry.')",
+            "0.6666666666666666",
+        ),
+        Example::of("short_line_ratio('été', max_chars => 3)", "1.0"),
+        Example::of("short_line_ratio('')", "0.0"),
+        Example::of("short_line_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.3), // benches/operators.rs
+    cpu: Cpu::measure(needs, |doc, args| {
+        let max_chars = args.count("max_chars");
+        let mut n_hits = 0;
+        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(!is_longer(line, max_chars)));
+        scan::ratio(n_hits, n_lines)
+    }),
+    gpu: Gpu::NOT_YET,
+};
+
+/// Whether a line has more than `max_chars` characters; a character has 1 to 4 bytes.
+pub(super) fn is_longer(line: &str, max_chars: usize) -> bool {
+    line.len() > max_chars && (line.len() / 4 > max_chars || line.chars().count() > max_chars)
+}

@@ -1,0 +1,33 @@
+//! `terminal_line_ratio(text)`: the share of lines that end like a sentence.
+
+use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
+use super::marks::is_terminal;
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "terminal_line_ratio",
+    family: Family::Web,
+    summary: "share of lines whose last character ends a sentence, in any script",
+    details: concat!(
+        "(lines whose last character is one of datatrove's 159 sentence-ending marks: `.`, `?`, `!`, `。`, `؟`, `।`, …) \
+         / lines. Lines are not trimmed, so a space after the mark hides it. FineWeb drops documents below 0.12. A \
+         document without lines gives 0.",
+        about_lines!()
+    ),
+    params: &[Param::text("text", "the document"), lines_option("filled")],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of(r"terminal_line_ratio(E'A sentence.\nmenu\n\n本文。\n')", "0.6666666666666666"),
+        Example::of("terminal_line_ratio('Said \"yes.\"')", "0.0"),
+        Example::of("terminal_line_ratio('')", "0.0"),
+        Example::of("terminal_line_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.3), // benches/operators.rs
+    cpu: Cpu::measure(needs, |doc, args| {
+        let mut n_hits = 0;
+        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(line.ends_with(is_terminal)));
+        scan::ratio(n_hits, n_lines)
+    }),
+    gpu: Gpu::NOT_YET,
+};

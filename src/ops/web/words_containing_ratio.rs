@@ -1,0 +1,38 @@
+//! `words_containing_ratio(text, strings)`: the share of words that contain one of several strings.
+
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "words_containing_ratio",
+    family: Family::Web,
+    summary: "share of words that contain one of the given strings",
+    details: "(words that contain a member of `strings`) / words. With the default, Dolma's `symbol_to_word_ratio`, whose Gopher rules drop \
+              documents above 0.1. A document without words gives 0.",
+    params: &[
+        Param::text("text", "the document"),
+        Param::text_list("strings", "the strings").default(Literal::TextList(&["#", "…"])),
+    ],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("words_containing_ratio('#tag one two… …')", "0.75"),
+        Example::of("words_containing_ratio('a-b c', ['-'])", "0.5"),
+        Example::of("words_containing_ratio('')", "0.0"),
+        Example::of("words_containing_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(0.5), // benches/operators.rs
+    cpu: Cpu::measure(
+        |_| Needs::WORDS,
+        |doc, args| scan::ratio(n_words_containing(doc, args.texts("strings")), doc.words().len()),
+    ),
+    gpu: Gpu::No("lists of strings stay on the CPU"),
+};
+
+fn n_words_containing(doc: &Doc, strings: &[String]) -> usize {
+    let text = doc.text();
+    // The strings are rare: a document that has none of them is not looked at word by word.
+    if !strings.iter().any(|string| memchr::memmem::find(text.as_bytes(), string.as_bytes()).is_some()) {
+        return 0;
+    }
+    doc.words().iter(text).filter(|word| strings.iter().any(|string| word.contains(string.as_str()))).count()
+}
