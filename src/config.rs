@@ -20,6 +20,8 @@ pub struct Config {
     pub sample_bytes: usize,
     /// Turn our optimizer rules off (DataFusion's stay), to compare results.
     pub optimize: bool,
+    /// Compute the statistics of a query together, in one pass over each document.
+    pub fusion: bool,
 }
 
 impl Default for Config {
@@ -33,6 +35,7 @@ impl Default for Config {
             strict: false,
             sample_bytes: 64 << 20,
             optimize: true,
+            fusion: true,
         }
     }
 }
@@ -111,6 +114,15 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.optimize.to_string(),
+    },
+    Setting {
+        name: "fusion",
+        doc: "compute the statistics of a query together, in one pass over each document",
+        apply: |config, value| {
+            config.fusion = parse_bool(value)?;
+            Ok(())
+        },
+        show: |config| config.fusion.to_string(),
     },
 ];
 

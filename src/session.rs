@@ -9,7 +9,7 @@
 
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
-use crate::exec::{Progress, Report, RunLog};
+use crate::exec::{Ledger, Progress, Report, RunLog};
 use crate::logical::{self, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
@@ -340,6 +340,8 @@ impl Session {
         let rejects =
             Arc::new(RejectLog::new(write.as_ref().and_then(|write| write.rejects.clone()), self.config.strict));
         let log = Arc::new(RunLog::default());
+        let ledger = write.as_ref().and_then(|write| Some(Ledger::new(write.rejects.clone()?, write.reject_detail)));
+        let ledger = ledger.map(Arc::new);
         if let LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) = &plan.logical {
             // Tables and views live in the catalog that all of this session's states share.
             let frame =
@@ -352,6 +354,7 @@ impl Session {
                 stream,
                 plan,
                 rejects,
+                ledger,
                 log,
                 writes: true,
                 started,
@@ -359,12 +362,15 @@ impl Session {
             });
         }
         let physical = self.plan(plan).await?;
-        let config = self.state.config().clone().with_extension(rejects.clone()).with_extension(log.clone());
+        let mut config = self.state.config().clone().with_extension(rejects.clone()).with_extension(log.clone());
+        if let Some(ledger) = &ledger {
+            config = config.with_extension(ledger.clone());
+        }
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(config));
         let stream = execute_stream(physical.clone(), task)?;
         let writes = write.is_some();
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
-        Ok(Run { schema, stream, plan: physical, rejects, log, writes, started, opened: self.opened.clone() })
+        Ok(Run { schema, stream, plan: physical, rejects, ledger, log, writes, started, opened: self.opened.clone() })
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -429,6 +435,7 @@ pub struct Run {
     stream: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
     rejects: Arc<RejectLog>,
+    ledger: Option<Arc<Ledger>>,
     log: Arc<RunLog>,
     writes: bool,
     started: Instant,
@@ -457,10 +464,18 @@ impl Run {
                     if self.writes {
                         self.opened.forget();
                     }
-                    self.rejects.finish().err().map(Err)
+                    self.finish().err().map(Err)
                 }
             };
         }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.rejects.finish()?;
+        if let Some(ledger) = self.ledger.take() {
+            self.log.add_dropped(ledger.finish()?);
+        }
+        Ok(())
     }
 
     /// A handle that tells how far the run is while `next` is awaited elsewhere.

@@ -10,10 +10,12 @@ mod suite {
     mod errors;
     mod golden;
     mod harness;
+    mod ledger;
     mod library;
     mod logic;
     mod memory;
     mod messy;
+    mod one_pass;
     mod pairs;
     mod repl;
     mod robust;

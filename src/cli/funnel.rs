@@ -1,7 +1,7 @@
 //! The story of a run as text: what came in, what each rule dropped, what could not be read, what was written.
 
 use crate::config::format_bytes;
-use crate::exec::{Report, Step};
+use crate::exec::{OutputFile, Report, Step};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ pub fn render(report: &Report, bytes_read: u64) -> String {
         text.push('\n');
     }
     text.push_str(&rejected(report));
-    text.push_str(&written(report));
+    text.push_str(&written("wrote", &report.files));
+    text.push_str(&written("dropped documents in", &report.dropped));
     text.push_str(&total(report, bytes_read));
     text
 }
@@ -55,17 +56,17 @@ pub fn rejected(report: &Report) -> String {
     text
 }
 
-fn written(report: &Report) -> String {
+fn written(what: &str, files: &[OutputFile]) -> String {
     const SHOWN: usize = 10;
     let mut text = String::new();
-    for file in report.files.iter().take(SHOWN) {
+    for file in files.iter().take(SHOWN) {
         let bytes = bytes_text(file.n_bytes);
-        let _ = writeln!(text, "  wrote {}  {}, {bytes}", file.path.display(), plural(file.n_rows, "document"));
+        let _ = writeln!(text, "  {what} {}  {}, {bytes}", file.path.display(), plural(file.n_rows, "document"));
     }
-    if report.files.len() > SHOWN {
-        let rest = &report.files[SHOWN..];
+    if files.len() > SHOWN {
+        let rest = &files[SHOWN..];
         let bytes = bytes_text(rest.iter().map(|file| file.n_bytes).sum());
-        let _ = writeln!(text, "  wrote {} more, {bytes}", plural(rest.len() as u64, "file"));
+        let _ = writeln!(text, "  {what} {} more, {bytes}", plural(rest.len() as u64, "file"));
     }
     text
 }

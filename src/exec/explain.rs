@@ -2,7 +2,7 @@
 //!
 //! Invariant: without counters the text depends on the plan alone, so it can be kept in golden files.
 
-use super::ConjunctFilterExec;
+use super::annotate::{AnnotateExec, Work};
 use super::funnel::{counter, output_bytes, output_rows};
 use crate::config::format_bytes;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -28,7 +28,7 @@ pub enum ExplainFormat {
 struct Node {
     name: String,
     details: String,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     children: Vec<Node>,
 }
@@ -40,7 +40,7 @@ pub fn logical(plan: &LogicalPlan, format: ExplainFormat) -> String {
 
 /// A physical plan as text.
 pub fn physical(plan: &dyn ExecutionPlan, format: ExplainFormat) -> String {
-    render(&physical_node(plan, &|_| vec![]), format)
+    render(&physical_node(plan, &program), format)
 }
 
 /// An executed plan: for each operator its rows, bytes and time, for each condition of a filter the rows it dropped.
@@ -95,15 +95,65 @@ fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
         let _ = write!(line, "  time {}", duration(Duration::from_nanos(nanos as u64)));
     }
     let mut lines = vec![line];
-    if let Some(filter) = plan.downcast_ref::<ConjunctFilterExec>() {
-        let counts = filter.counts();
-        let width = counts.iter().map(|count| count.label.chars().count()).max().unwrap_or(0);
-        lines.extend(counts.iter().map(|count| {
-            let (label, elapsed) = (&count.label, duration(count.elapsed));
-            format!("{label:width$}   in {}  dropped {}  {elapsed}", count.rows_in, count.rows_dropped)
-        }));
+    if let Some(annotate) = plan.downcast_ref::<AnnotateExec>() {
+        lines.extend(counted_program(annotate));
     }
     lines
+}
+
+/// One line for each step and rule of a program, in the order in which they are planned to run.
+enum Line {
+    Step(usize),
+    Rule(usize),
+}
+
+fn lines_of(annotate: &AnnotateExec) -> Vec<(Line, String)> {
+    let program = annotate.program();
+    let mut lines = vec![];
+    let mut shown = vec![false; program.steps.len()];
+    let mut show = |step: usize, lines: &mut Vec<(Line, String)>| {
+        if !std::mem::replace(&mut shown[step], true) {
+            lines.push((Line::Step(step), work(&program.steps[step].work)));
+        }
+    };
+    for (index, rule) in program.rules.iter().enumerate() {
+        rule.needs.iter().for_each(|step| show(*step, &mut lines));
+        lines.push((Line::Rule(index), rule.label.clone()));
+    }
+    (0..program.steps.len()).for_each(|step| show(step, &mut lines));
+    lines
+}
+
+fn work(work: &Work) -> String {
+    match work {
+        Work::Pass { document_label, stage, needs, labels, .. } => {
+            format!("pass over {document_label} ({}: {needs}): {}", stage.as_str(), labels.join(", "))
+        }
+        Work::Call { label, .. } | Work::Expr { label, .. } => format!("compute {label}"),
+    }
+}
+
+/// The program of a planned node.
+fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
+    let Some(annotate) = plan.downcast_ref::<AnnotateExec>() else { return vec![] };
+    lines_of(annotate).into_iter().map(|(_, text)| text).collect()
+}
+
+/// The program of an executed node.
+fn counted_program(annotate: &AnnotateExec) -> Vec<String> {
+    let (rules, steps) = (annotate.rule_counts(), annotate.step_counts());
+    let lines = lines_of(annotate);
+    let rules_only = lines.iter().filter(|(line, _)| matches!(line, Line::Rule(_)));
+    let width = rules_only.map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    let counted = |(line, text): (Line, String)| match line {
+        Line::Step(step) => format!("{text}   rows {}  {}", steps[step].rows, duration(steps[step].elapsed)),
+        Line::Rule(rule) => {
+            let count = &rules[rule];
+            let elapsed = duration(count.elapsed);
+            format!("{text:width$}   in {}  dropped {}  {elapsed}", count.rows_in, count.rows_dropped)
+        }
+    };
+    lines.into_iter().map(counted).collect()
 }
 
 fn duration(elapsed: Duration) -> String {

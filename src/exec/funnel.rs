@@ -7,7 +7,7 @@
 
 use super::report::{Progress, Report, Step};
 use super::write::{ROWS_WRITTEN, RunLog, WriteExec};
-use super::{ConjunctFilterExec, SampleExec};
+use super::{AnnotateExec, SampleExec};
 use crate::sources::FileScanExec;
 use datafusion::common::JoinType;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
@@ -42,7 +42,7 @@ const PLUMBING: &[&str] = &[
 pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
     let mut steps = vec![];
     let rows_out = walk(plan, &mut steps);
-    Report { steps, files: log.files(), rows_out, ..Report::default() }
+    Report { steps, files: log.files(), dropped: log.dropped(), rows_out, ..Report::default() }
 }
 
 /// How far a running plan is.
@@ -96,8 +96,8 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
         }
     }
     let rows_in = walk(children[main].as_ref(), steps);
-    if let Some(filter) = plan.downcast_ref::<ConjunctFilterExec>() {
-        return conjuncts(filter, rows_in, steps);
+    if let Some(filter) = plan.downcast_ref::<AnnotateExec>() {
+        return rules(filter, rows_in, steps);
     }
     if plan.is::<WriteExec>() {
         return rows_in;
@@ -131,9 +131,9 @@ fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
     statistics.num_rows.get_value().map(|n_rows| *n_rows as u64)
 }
 
-fn conjuncts(filter: &ConjunctFilterExec, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
+fn rules(filter: &AnnotateExec, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
     let mut rows = rows_in;
-    for count in filter.counts() {
+    for count in filter.rule_counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
         let bytes_out = count.text_bytes_in - count.text_bytes_dropped.min(count.text_bytes_in);
         // A source does not look into its rows; the condition right after it knows what came in.

@@ -14,6 +14,8 @@ pub struct Report {
     pub rejected_examples: Vec<String>,
     /// Where all of them were written, if asked for.
     pub rejects_path: Option<PathBuf>,
+    /// Files of the drop ledger: the documents that rules dropped, if asked for.
+    pub dropped: Vec<OutputFile>,
     /// Files written, with rows and bytes.
     pub files: Vec<OutputFile>,
     /// Rows that came out.

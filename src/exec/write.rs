@@ -38,6 +38,7 @@ const QUEUE_BATCHES: usize = 2;
 #[derive(Debug, Default)]
 pub struct RunLog {
     files: Mutex<Vec<OutputFile>>,
+    dropped: Mutex<Vec<OutputFile>>,
 }
 
 impl RunLog {
@@ -46,11 +47,25 @@ impl RunLog {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, written: Vec<WrittenFile>) {
-        let files =
-            written.into_iter().map(|file| OutputFile { path: file.path, n_rows: file.n_rows, n_bytes: file.n_bytes });
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).extend(files);
+    /// The files of the drop ledger, once the run is over.
+    pub fn dropped(&self) -> Vec<OutputFile> {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// Adds files of the drop ledger.
+    pub fn add_dropped(&self, written: Vec<WrittenFile>) {
+        extend(&self.dropped, written);
+    }
+
+    fn add(&self, written: Vec<WrittenFile>) {
+        extend(&self.files, written);
+    }
+}
+
+fn extend(files: &Mutex<Vec<OutputFile>>, written: Vec<WrittenFile>) {
+    let written =
+        written.into_iter().map(|file| OutputFile { path: file.path, n_rows: file.n_rows, n_bytes: file.n_bytes });
+    files.lock().unwrap_or_else(PoisonError::into_inner).extend(written);
 }
 
 /// Writes its input's rows. See the module's text.

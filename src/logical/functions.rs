@@ -17,12 +17,41 @@ use datafusion::logical_expr::{
     ColumnarValue, DocSection, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The SQL function of an operator.
 pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
     ScalarUDF::new_from_impl(OperatorFunction::new(spec))
+}
+
+/// A call of an operator in a physical plan, its options bound.
+#[derive(Debug, Clone)]
+pub struct OperatorCall {
+    /// The operator.
+    pub spec: Arc<OpSpec>,
+    /// Its options.
+    pub args: Arc<Args>,
+    /// The expression that gives the document.
+    pub document: Arc<dyn PhysicalExpr>,
+}
+
+impl OperatorCall {
+    /// The call that `expr` is, if it is one whose options are constants.
+    pub fn of(expr: &dyn PhysicalExpr) -> Option<Self> {
+        let call = ScalarFunctionExpr::try_downcast_func::<OperatorFunction>(expr)?;
+        let function = call.fun().inner().downcast_ref::<OperatorFunction>()?;
+        let (document, options) = call.args().split_first()?;
+        let spec = Arc::clone(&function.spec);
+        let values = spec.options().iter().zip(options).map(|(param, option)| {
+            let constant = option.downcast_ref::<Literal>()?;
+            option_value(param, constant.value()).ok()
+        });
+        let args = Args::new(&spec, values.collect::<Option<Vec<_>>>()?).ok()?;
+        Some(Self { spec, args: Arc::new(args), document: Arc::clone(document) })
+    }
 }
 
 #[derive(Debug)]

@@ -30,7 +30,7 @@ mod tree;
 mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
-pub use functions::scalar_udf;
+pub use functions::{OperatorCall, scalar_udf};
 pub use macros::define;
 pub use presets::presets;
 pub use rewrite::{Parameter, Parameters, no_value_for};

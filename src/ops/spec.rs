@@ -96,6 +96,11 @@ pub enum Returns {
 }
 
 impl Returns {
+    /// Whether it is text.
+    pub fn is_text(self) -> bool {
+        self == Returns::Utf8
+    }
+
     /// The Arrow type.
     pub fn data_type(self) -> DataType {
         match self {

@@ -102,6 +102,23 @@ impl Args {
         Ok(Self { options, values, sets })
     }
 
+    /// The values that are not the defaults, as they would be written in a call: by position as far as that goes, then
+    /// by name.
+    pub fn written(&self) -> Vec<String> {
+        let mut by_position = true;
+        let mut written = Vec::new();
+        for (param, value) in self.options.iter().zip(&self.values) {
+            if param.default.is_some_and(|default| param.accept(default.into()).as_ref() == Ok(value)) {
+                by_position = false;
+            } else if by_position {
+                written.push(value.to_string());
+            } else {
+                written.push(format!("{} => {value}", param.name));
+            }
+        }
+        written
+    }
+
     fn position(&self, name: &str) -> Option<usize> {
         let found = self.options.iter().position(|param| param.name == name);
         debug_assert!(found.is_some(), "the spec has no option `{name}`");

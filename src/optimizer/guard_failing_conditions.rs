@@ -1,6 +1,6 @@
 //! `GuardFailingConditions`: a condition that can fail runs after the conditions that were written before it.
 //!
-//! This rule marks such conditions; `physical::SplitFilters` takes the mark off again once the order is settled.
+//! This rule marks such conditions; `physical::OnePass` takes the mark off again once the order is settled.
 //! Not here: the order of conditions that cannot fail.
 
 use arrow::datatypes::DataType;

@@ -2,8 +2,10 @@
 
 mod flatten_aliases;
 mod guard_failing_conditions;
+mod keep_dropped;
 mod keep_input_order;
 
 pub use flatten_aliases::FlattenAliases;
 pub use guard_failing_conditions::{GuardFailingConditions, unmarked};
+pub use keep_dropped::KeepDropped;
 pub use keep_input_order::KeepInputOrder;

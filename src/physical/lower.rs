@@ -1,7 +1,8 @@
 //! Our plan nodes to their executors.
 
-use crate::exec::{SampleExec, WriteExec};
-use crate::logical::nodes::{Sample, Write};
+use crate::exec::{RejectDetail, SampleExec, WriteExec};
+use crate::logical::nodes::{Sample, Screen, Write};
+use crate::physical::one_pass::screen_exec;
 use crate::sinks::{SinkOptions, SinkSpec};
 use crate::{Error, bug};
 use async_trait::async_trait;
@@ -32,16 +33,21 @@ impl QueryPlanner for Lowering {
 impl ExtensionPlanner for Lowering {
     async fn plan_extension(
         &self,
-        _planner: &dyn PhysicalPlanner,
+        planner: &dyn PhysicalPlanner,
         node: &dyn UserDefinedLogicalNode,
         _logical_inputs: &[&LogicalPlan],
         physical_inputs: &[Arc<dyn ExecutionPlan>],
-        _session: &dyn Session,
-        _planning: &PhysicalPlanningContext,
+        session: &dyn Session,
+        planning: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let [input] = physical_inputs else { return Ok(None) };
         if let Some(sample) = node.as_any().downcast_ref::<Sample>() {
             return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed))));
+        }
+        if let Some(screen) = node.as_any().downcast_ref::<Screen>() {
+            let schema = screen.input.schema();
+            let condition = planner.create_physical_expr(&screen.predicate, schema, session, planning)?;
+            return Ok(Some(Arc::new(screen_exec(condition, input)?)));
         }
         if let Some(write) = node.as_any().downcast_ref::<Write>() {
             return Ok(Some(Arc::new(WriteExec::new(input.clone(), sink_spec(write)?))));
@@ -53,16 +59,20 @@ impl ExtensionPlanner for Lowering {
 /// What a plan's `INTO` says that the whole run needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteTarget {
-    /// Where lines that cannot be read go.
+    /// Where lines that cannot be read and documents that rules drop go.
     pub rejects: Option<PathBuf>,
+    /// What is said of a dropped document.
+    pub reject_detail: RejectDetail,
 }
 
 /// The `INTO` of a plan, if it has one.
 pub fn write_of(plan: &LogicalPlan) -> Option<WriteTarget> {
     let LogicalPlan::Extension(extension) = plan else { return None };
     let write = extension.node.as_any().downcast_ref::<Write>()?;
-    let rejects = write.options.iter().find(|(name, _)| name == "rejects").map(|(_, path)| PathBuf::from(path));
-    Some(WriteTarget { rejects })
+    let option = |wanted: &str| write.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+    let all = option("reject_detail").is_some_and(|value| value.eq_ignore_ascii_case("all"));
+    let reject_detail = if all { RejectDetail::All } else { RejectDetail::First };
+    Some(WriteTarget { rejects: option("rejects").map(PathBuf::from), reject_detail })
 }
 
 fn sink_spec(write: &Write) -> Result<SinkSpec, Error> {

@@ -4,14 +4,16 @@
 //! executors; every other file is a rule over the physical plan, named as EXPLAIN names it.
 //!
 //! Room is kept here for the passes that put operators on devices: place, fuse, transfer, size — one file each,
-//! run where `SplitFilters` runs.
+//! run where `OnePass` runs.
 
 mod lower;
-mod split_filters;
+mod one_pass;
 mod state;
+#[cfg(test)]
+mod tests;
 mod yield_in_joins;
 
 pub use lower::write_of;
-pub use split_filters::SplitFilters;
+pub use one_pass::OnePass;
 pub use state::{catalog_tables, separate, session_state, session_state_from};
 pub use yield_in_joins::YieldInJoins;

@@ -3,11 +3,11 @@
 //! One place says which of DataFusion's habits we change, and why.
 
 use super::lower::Lowering;
-use super::{SplitFilters, YieldInJoins};
+use super::{OnePass, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::scalar_udf;
 use crate::ops::Registry;
-use crate::optimizer::{FlattenAliases, GuardFailingConditions, KeepInputOrder};
+use crate::optimizer::{FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
 use crate::sources::{ExtraColumns, FileTable};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
@@ -109,6 +109,7 @@ fn build(
         .with_query_planner(Arc::new(Lowering))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
+        .with_analyzer_rule(Arc::new(KeepDropped))
         .with_optimizer_rule(Arc::new(FlattenAliases));
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
@@ -123,7 +124,7 @@ fn physical_rules(config: &Config, operators: &Registry) -> Vec<Arc<dyn Physical
     let mut rules = PhysicalOptimizer::new().rules;
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
     rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
-    rules.insert(at, Arc::new(SplitFilters::new(prices(operators), config.batch_bytes.get())));
+    rules.insert(at, Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion)));
     rules
 }
 

@@ -158,8 +158,10 @@ pub struct SinkOptions {
     pub partition_by: Vec<String>,
     /// Whether an earlier output may be replaced.
     pub overwrite: bool,
-    /// The folder for lines that could not be read. The sink only carries it.
+    /// The folder for lines that could not be read and documents that rules drop. The sink only carries it.
     pub rejects: Option<String>,
+    /// Whether the ledger names every rule that a document fails. The sink only carries it.
+    pub all_failed_rules: bool,
 }
 
 /// One name that `INTO … WITH (…)` takes.
@@ -228,12 +230,25 @@ impl SinkOption {
         },
         SinkOption {
             name: "rejects",
-            doc: "the folder that gets the lines that could not be read, with file, line and reason",
+            doc: "the folder that gets the lines that could not be read (rejects.jsonl) and the documents that rules \
+                  dropped, with rule, value and threshold (dropped/)",
             apply: |options, value| {
                 if value.trim().is_empty() {
                     return Err("`rejects` names a folder; write for example 'rejects/'".into());
                 }
                 options.rejects = Some(value.to_string());
+                Ok(())
+            },
+        },
+        SinkOption {
+            name: "reject_detail",
+            doc: "what is written of a dropped document: first, the first rule that it fails, or all of them",
+            apply: |options, value| {
+                options.all_failed_rules = match value.trim().to_ascii_lowercase().as_str() {
+                    "first" => false,
+                    "all" => true,
+                    _ => return Err(format!("`{value}` is neither 'first' nor 'all'")),
+                };
                 Ok(())
             },
         },
@@ -283,6 +298,7 @@ mod tests {
             ("partition_by", "lang, source"),
             ("overwrite", "TRUE"),
             ("rejects", "rejects/"),
+            ("reject_detail", "all"),
         ];
         assert_eq!(pairs.map(|pair| pair.0).as_slice(), SinkOptions::names().collect::<Vec<_>>());
         for (name, value) in pairs {
@@ -295,6 +311,7 @@ mod tests {
             partition_by: vec!["lang".into(), "source".into()],
             overwrite: true,
             rejects: Some("rejects/".into()),
+            all_failed_rules: true,
         };
         assert_eq!(options, expected);
     }
@@ -312,6 +329,7 @@ mod tests {
             ("partition_by", "a,,b", "not a list of columns"),
             ("overwrite", "maybe", "neither true nor false"),
             ("rejects", " ", "names a folder"),
+            ("reject_detail", "some", "neither 'first' nor 'all'"),
         ] {
             let refused = options.set(name, value).unwrap_err();
             assert!(matches!(&refused, SettingError::Value(message) if message.contains(part)), "{refused:?}");

@@ -4,9 +4,11 @@
 //! Invariant: no filter, limit or unused-column rule crosses a node here unless the node says that it may.
 
 mod sample;
+mod screen;
 mod write;
 
 pub use sample::{Percent, Sample, SampleAmount};
+pub use screen::Screen;
 pub use write::Write;
 
 use datafusion::error::Result;

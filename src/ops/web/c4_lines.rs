@@ -1,10 +1,11 @@
 //! `c4_lines(text, …)`: the line rules of C4: what is left of a document, and why it would be dropped.
 
-use super::caseless::{Phrase, has_kelvin_sign};
 use super::citations::remove_citations;
+use super::line_breaks::split_lines;
 use super::sentence_count::n_sentences;
-use crate::ops::doc::split_lines;
 use crate::ops::prelude::*;
+use crate::ops::scan::FoldedFinder;
+use std::sync::LazyLock;
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "c4_lines",
@@ -52,18 +53,28 @@ pub(super) static SPEC: OpSpec = OpSpec {
     gpu: Gpu::No("structs are built on the CPU"),
 };
 
-const LOREM_IPSUM: Phrase = Phrase::new("lorem ipsum");
-const JAVASCRIPT: Phrase = Phrase::new("javascript");
-const POLICIES: [Phrase; 6] = [
-    Phrase::new("terms of use"),
-    Phrase::new("privacy policy"),
-    Phrase::new("cookie policy"),
-    Phrase::new("uses cookies"),
-    Phrase::new("use of cookies"),
-    Phrase::new("use cookies"),
-];
-/// Every policy phrase holds one of these.
-const POLICY_HINTS: [Phrase; 3] = [Phrase::new("cookie"), Phrase::new("privacy policy"), Phrase::new("terms of use")];
+/// The phrases that the rules look for.
+struct Phrases {
+    lorem_ipsum: FoldedFinder,
+    javascript: FoldedFinder,
+    policies: [FoldedFinder; 6],
+    /// Every policy holds one of these.
+    policy_hints: [FoldedFinder; 3],
+}
+
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let policies = ["terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"];
+    Phrases {
+        lorem_ipsum: FoldedFinder::new("lorem ipsum"),
+        javascript: FoldedFinder::new("javascript"),
+        policies: policies.map(FoldedFinder::new),
+        policy_hints: ["cookie", "privacy policy", "terms of use"].map(FoldedFinder::new),
+    }
+});
+
+fn has(text: &str, phrase: &FoldedFinder) -> bool {
+    phrase.find_at(text, 0).is_some()
+}
 
 /// The options; `None` where a rule is off.
 struct Rules {
@@ -136,16 +147,16 @@ fn apply(text: &str, rules: &Rules) -> Outcome {
         let joined = matches!(line, Cow::Owned(_));
         let lower = if found.kelvin_sign { Cow::Owned(line.to_lowercase()) } else { Cow::Borrowed(&*line) };
         let look = |wanted: bool| wanted || joined || found.kelvin_sign;
-        if rules.lorem_ipsum && look(found.lorem_ipsum) && LOREM_IPSUM.is_in(&lower) {
+        if rules.lorem_ipsum && look(found.lorem_ipsum) && has(&lower, &PHRASES.lorem_ipsum) {
             return drop(n_sentences_kept, "lorem_ipsum");
         }
-        if rules.javascript && look(found.javascript) && JAVASCRIPT.is_in(&lower) {
+        if rules.javascript && look(found.javascript) && has(&lower, &PHRASES.javascript) {
             continue;
         }
         if rules.curly_bracket && found.curly_bracket && line.contains('{') {
             return drop(n_sentences_kept, "curly_bracket");
         }
-        if rules.policy && look(found.policy) && POLICIES.iter().any(|phrase| phrase.is_in(&lower)) {
+        if rules.policy && look(found.policy) && PHRASES.policies.iter().any(|phrase| has(&lower, phrase)) {
             continue;
         }
         n_sentences_kept += n_sentences(&line);
@@ -175,11 +186,12 @@ struct Found {
 impl Found {
     fn look(text: &str, rules: &Rules) -> Self {
         Self {
-            lorem_ipsum: rules.lorem_ipsum && LOREM_IPSUM.is_in(text),
-            javascript: rules.javascript && JAVASCRIPT.is_in(text),
+            lorem_ipsum: rules.lorem_ipsum && has(text, &PHRASES.lorem_ipsum),
+            javascript: rules.javascript && has(text, &PHRASES.javascript),
             curly_bracket: rules.curly_bracket && memchr::memchr(b'{', text.as_bytes()).is_some(),
-            policy: rules.policy && POLICY_HINTS.iter().any(|phrase| phrase.is_in(text)),
-            kelvin_sign: has_kelvin_sign(text),
+            policy: rules.policy && PHRASES.policy_hints.iter().any(|phrase| has(text, phrase)),
+            // Lower case turns the Kelvin sign, alone of all characters outside ASCII, into a letter of a phrase.
+            kelvin_sign: memchr::memmem::find(text.as_bytes(), "\u{212a}".as_bytes()).is_some(),
         }
     }
 }

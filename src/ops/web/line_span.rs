@@ -10,9 +10,9 @@ pub(super) const COUNT_OPTION: Param =
 pub(super) fn sum_lines(doc: &Doc, args: &Args, is_marked: impl Fn(&str) -> bool) -> i64 {
     let text = doc.text();
     let size: fn(&str) -> usize = match args.text("count") {
-        "chars" => scan::n_chars,
+        "chars" => |line| line.chars().count(),
         // The only character that `lower()` makes longer.
-        "lower_chars" => |line| scan::n_chars(line) + line.matches('İ').count(),
+        "lower_chars" => |line| line.chars().count() + line.matches('İ').count(),
         _ => |_| 1,
     };
     let with_line_feed = usize::from(args.text("count") != "lines");

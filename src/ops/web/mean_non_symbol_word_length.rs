@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |doc, _| {
             let words = doc.words().iter(doc.text()).filter(|word| is_more_than_symbols(word));
             let (n_words, n_chars) =
-                words.fold((0, 0), |(words, chars), word| (words + 1, chars + scan::n_chars(word)));
+                words.fold((0, 0), |(words, chars), word| (words + 1, chars + word.chars().count()));
             scan::ratio(n_chars, n_words)
         },
     ),

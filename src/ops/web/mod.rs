@@ -1,11 +1,11 @@
 //! Pages of the web: line rules, boilerplate, addresses. One file an operator; each is listed here.
 
 mod c4_lines;
-mod caseless;
 mod citations;
 mod has_listed_word;
 mod letter_word_ratio;
 mod letters;
+mod line_breaks;
 mod line_count;
 mod line_end_ratio;
 mod line_kinds;
@@ -13,6 +13,7 @@ mod line_span;
 mod line_start_ratio;
 mod lines_with_few_words;
 mod lines_without_end;
+mod listed_word_ratio;
 mod long_lines;
 mod marks;
 mod mean_non_symbol_word_length;
@@ -34,6 +35,7 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &line_start_ratio::SPEC,
     &lines_with_few_words::SPEC,
     &lines_without_end::SPEC,
+    &listed_word_ratio::SPEC,
     &long_lines::SPEC,
     &mean_non_symbol_word_length::SPEC,
     &non_symbol_words::SPEC,

@@ -1,0 +1,157 @@
+//! What a stream writes into the drop ledger: the rows that its rules dropped, with the reasons.
+//!
+//! A dropped document is written as it came into the program, before any of its columns was computed anew, with
+//! `_rule`, `_value`, `_threshold` before it; `_value` and `_threshold` are numbers, and null where the rule compares
+//! no number with a constant. With [`RejectDetail::All`] also `_failed`, a list of all rules that it fails.
+
+use super::program::{Program, Rule};
+use super::rows::Rows;
+use crate::Result;
+use crate::exec::ledger::{Ledger, Page, RejectDetail};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray,
+    StringBuilder, StructBuilder, UInt32Array,
+};
+use arrow::compute::{cast, take, take_record_batch};
+use arrow::datatypes::{DataType, Field, Fields, Float64Type, Schema, SchemaRef, UInt64Type};
+use datafusion::error::Result as PlanResult;
+use std::sync::Arc;
+
+/// The hidden position of a row in the input.
+const POSITION: &str = "_seq";
+
+/// One reason why a row was dropped.
+struct Failure {
+    place: u32,
+    rule: usize,
+    value: Option<f64>,
+}
+
+/// Collects the dropped rows of one batch after the other.
+pub(super) struct DropRecorder {
+    page: Page,
+    detail: RejectDetail,
+    schema: SchemaRef,
+    /// The columns of the input that are written.
+    columns: Vec<usize>,
+    position: Option<usize>,
+    failures: Vec<Failure>,
+}
+
+impl DropRecorder {
+    /// A recorder for one partition of the program known by `key`.
+    pub fn open(ledger: &Ledger, key: usize, input: &Schema, partition: usize) -> Result<Self> {
+        let position = input.fields().iter().position(|field| field.name() == POSITION);
+        let columns: Vec<usize> = (0..input.fields().len()).filter(|index| Some(*index) != position).collect();
+        let mut fields = vec![
+            Field::new("_rule", DataType::Utf8, true),
+            Field::new("_value", DataType::Float64, true),
+            Field::new("_threshold", DataType::Float64, true),
+        ];
+        if ledger.detail() == RejectDetail::All {
+            fields.push(Field::new_list(
+                "_failed",
+                Field::new_list_field(DataType::Struct(failed_fields()), true),
+                true,
+            ));
+        }
+        let given = columns.iter().map(|&index| Arc::clone(&input.fields()[index]));
+        let fields: Vec<_> = fields.into_iter().map(Arc::new).chain(given).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let page = ledger.open(key, Arc::clone(&schema), partition)?;
+        Ok(Self { page, detail: ledger.detail(), schema, columns, position, failures: vec![] })
+    }
+
+    /// Whether every rule is to be evaluated on every row.
+    pub fn wants_all(&self) -> bool {
+        self.detail == RejectDetail::All
+    }
+
+    /// Notes the rows alive for which `keep` is false.
+    pub fn note(&mut self, rule: usize, program: &Program, rows: &mut Rows<'_>, keep: &BooleanArray) -> PlanResult<()> {
+        let values = match &program.rules[rule].compared {
+            Some(compared) => numbers(&rows.values(&compared.value)?),
+            None => None,
+        };
+        for (row, _) in keep.values().iter().enumerate().filter(|(_, kept)| !kept) {
+            let value = values.as_ref().filter(|values| values.is_valid(row)).map(|values| values.value(row));
+            let place = rows.places().map_or(row as u32, |places| places[row]);
+            self.failures.push(Failure { place, rule, value });
+        }
+        Ok(())
+    }
+
+    /// Hands over what was noted of a batch.
+    pub fn end_batch(&mut self, program: &Program, batch: &RecordBatch) -> PlanResult<()> {
+        let positions = self.position.map(|index| batch.column(index));
+        let last = batch.num_rows().checked_sub(1);
+        let done_to = positions.and_then(|column| {
+            let column = column.as_primitive_opt::<UInt64Type>()?;
+            last.filter(|last| column.is_valid(*last)).map(|last| column.value(last) + 1)
+        });
+        let mut failures = std::mem::take(&mut self.failures);
+        // By row; reasons of one row stay in the order of the rules.
+        failures.sort_by_key(|failure| failure.place);
+        if failures.is_empty() {
+            return Ok(self.page.add(None, None, done_to)?);
+        }
+        let by_row: Vec<&[Failure]> = failures.chunk_by(|a, b| a.place == b.place).collect();
+        let places = UInt32Array::from_iter_values(by_row.iter().map(|reasons| reasons[0].place));
+        let mut columns = self.reasons(program, &by_row);
+        let documents = take_record_batch(&batch.project(&self.columns)?, &places)?;
+        columns.extend(documents.columns().iter().cloned());
+        let dropped = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        let positions = positions.map(|column| take(column, &places, None)).transpose()?;
+        Ok(self.page.add(Some(dropped), positions, done_to)?)
+    }
+
+    fn reasons(&self, program: &Program, by_row: &[&[Failure]]) -> Vec<ArrayRef> {
+        let first = |row: &&[Failure]| &program.rules[row[0].rule];
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(StringArray::from_iter_values(by_row.iter().map(|row| first(row).label.as_str()))),
+            Arc::new(Float64Array::from_iter(by_row.iter().map(|row| row[0].value))),
+            Arc::new(Float64Array::from_iter(by_row.iter().map(|row| threshold(first(row))))),
+        ];
+        if self.wants_all() {
+            let mut lists = ListBuilder::new(StructBuilder::from_fields(failed_fields(), by_row.len()));
+            for row in by_row {
+                row.iter().for_each(|failure| append(lists.values(), &program.rules[failure.rule], failure.value));
+                lists.append(true);
+            }
+            columns.push(Arc::new(lists.finish()));
+        }
+        columns
+    }
+}
+
+fn failed_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("rule", DataType::Utf8, true),
+        Field::new("value", DataType::Float64, true),
+        Field::new("threshold", DataType::Float64, true),
+    ])
+}
+
+fn append(failed: &mut StructBuilder, rule: &Rule, value: Option<f64>) {
+    if let Some(labels) = failed.field_builder::<StringBuilder>(0) {
+        labels.append_value(&rule.label);
+    }
+    for (field, number) in [(1, value), (2, threshold(rule))] {
+        if let Some(numbers) = failed.field_builder::<Float64Builder>(field) {
+            numbers.append_option(number);
+        }
+    }
+    failed.append(true);
+}
+
+fn threshold(rule: &Rule) -> Option<f64> {
+    let threshold = rule.compared.as_ref()?.threshold.to_array().ok()?;
+    numbers(&threshold).filter(|numbers| numbers.is_valid(0)).map(|numbers| numbers.value(0))
+}
+
+/// The values as numbers, if they are numbers or true and false.
+fn numbers(values: &ArrayRef) -> Option<Float64Array> {
+    let is_number = values.data_type().is_numeric() || values.data_type() == &DataType::Boolean;
+    let numbers = is_number.then(|| cast(values, &DataType::Float64).ok())??;
+    Some(numbers.as_primitive::<Float64Type>().clone())
+}

@@ -1,0 +1,118 @@
+//! Computed columns and conditions as a user would write them.
+//!
+//! A number that an operator gives is written as its call, `words(text)`; any other computed column by the name that the
+//! query gives it, if it has one.
+
+use crate::logical::OperatorCall;
+use arrow::datatypes::Schema;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{CaseExpr, Column, IsNotNullExpr, Literal};
+use datafusion::physical_expr_common::physical_expr::fmt_sql;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Longer labels help nobody.
+const MAX_CHARS: usize = 400;
+
+#[derive(Default)]
+pub(super) struct Labels {
+    /// Names that the query gives to slots.
+    names: HashMap<usize, String>,
+    slots: Vec<String>,
+    definitions: Vec<String>,
+    n_inputs: usize,
+}
+
+impl Labels {
+    /// The query calls a slot so. The first name stays.
+    pub fn name(&mut self, slot: usize, name: &str) {
+        // Names that DataFusion makes up for what it found twice.
+        if !name.starts_with("__common_expr") {
+            self.names.entry(slot).or_insert_with(|| name.to_string());
+        }
+    }
+
+    /// Writes the label of every slot.
+    pub fn settle(&mut self, slots: &[Arc<dyn PhysicalExpr>], n_inputs: usize) -> Result<()> {
+        self.n_inputs = n_inputs;
+        for (slot, expr) in slots.iter().enumerate() {
+            let definition = self.of(expr)?;
+            let is_number = OperatorCall::of(expr.as_ref()).is_some_and(|call| !call.spec.returns.is_text());
+            let name = self.names.get(&slot).filter(|_| !is_number).cloned();
+            self.slots.push(name.unwrap_or_else(|| definition.clone()));
+            self.definitions.push(definition);
+        }
+        Ok(())
+    }
+
+    /// What a slot is, and what it is made of: `text = normalize_newlines(text)`.
+    pub fn definition(&self, slot: usize) -> String {
+        let definition = self.definitions.get(slot).map_or("", String::as_str);
+        let label = self.slot(slot);
+        if label == definition { label.to_string() } else { format!("{label} = {definition}") }
+    }
+
+    /// A slot's label.
+    pub fn slot(&self, slot: usize) -> &str {
+        self.slots.get(slot).map_or("", String::as_str)
+    }
+
+    /// A column's label.
+    pub fn column(&self, index: usize, schema: &Schema) -> String {
+        match index.checked_sub(self.n_inputs) {
+            Some(slot) => self.slot(slot).to_string(),
+            None => schema.field(index).name().clone(),
+        }
+    }
+
+    /// An output column: `words(text) AS n`.
+    pub fn output(&self, expr: &Arc<dyn PhysicalExpr>, name: &str) -> Result<String> {
+        let label = self.of(expr)?;
+        Ok(if label == name { label } else { format!("{label} AS {name}") })
+    }
+
+    /// An expression over inputs and slots.
+    pub fn of(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<String> {
+        let written = Arc::clone(expr).transform_up(|node| {
+            let label = if let Some(call) = OperatorCall::of(node.as_ref()) {
+                let arguments = [fmt_sql(call.document.as_ref()).to_string()].into_iter().chain(call.args.written());
+                format!("{}({})", call.spec.name, arguments.collect::<Vec<_>>().join(", "))
+            } else if let Some(slot) =
+                node.downcast_ref::<Column>().and_then(|column| column.index().checked_sub(self.n_inputs))
+            {
+                self.slot(slot).to_string()
+            } else if let Some(arguments) = node.downcast_ref::<CaseExpr>().and_then(coalesced) {
+                format!("coalesce({})", arguments.join(", "))
+            } else if let Some(text) =
+                node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten())
+            {
+                format!("'{}'", text.replace('\'', "''"))
+            } else {
+                return Ok(Transformed::no(node));
+            };
+            // A column is shown by its name, whatever that is.
+            Ok(Transformed::yes(Arc::new(Column::new(&label, 0)) as Arc<dyn PhysicalExpr>))
+        })?;
+        let label = fmt_sql(written.data.as_ref()).to_string();
+        Ok(match label.char_indices().nth(MAX_CHARS) {
+            Some((end, _)) => format!("{}…", &label[..end]),
+            None => label,
+        })
+    }
+}
+
+/// The arguments of the `coalesce` that DataFusion made a CASE of: `CASE WHEN x IS NOT NULL THEN x ELSE y END`.
+fn coalesced(case: &CaseExpr) -> Option<Vec<String>> {
+    let mut arguments = Vec::new();
+    for (when, then) in case.when_then_expr() {
+        let tested = when.downcast_ref::<IsNotNullExpr>()?.arg();
+        if case.expr().is_some() || tested != then {
+            return None;
+        }
+        arguments.push(fmt_sql(then.as_ref()).to_string());
+    }
+    arguments.push(fmt_sql(case.else_expr()?.as_ref()).to_string());
+    Some(arguments)
+}
