@@ -29,12 +29,15 @@ mod safety;
 pub(crate) mod scan;
 mod spec;
 mod text;
+mod text_set;
 mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use doc::{CharCounts, CharGrams, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats};
-pub use doc::{SplitLines, Stage, Word, Words};
+pub use doc::{
+    CharCounts, CharGrams, Doc, FullLines, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats,
+    SplitLines, Stage, Word, WordCounts, WordLengths, Words,
+};
 pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;

@@ -11,8 +11,10 @@
 //! Buffers are kept from one document to the next.
 //! Not here: which statistics are computed together, and when (the optimizer).
 
+mod block;
 mod char_grams;
 mod chars;
+mod chinese;
 mod gram_needs;
 mod grams;
 mod intern;
@@ -24,18 +26,24 @@ mod repeats;
 mod repetition;
 mod special_chars;
 mod split_lines;
+mod walk;
 mod words;
 
 pub use char_grams::CharGrams;
 pub use chars::CharCounts;
 pub use grams::{Grams, LONGEST_GRAM, Level};
 pub use joined::JoinedGrams;
-pub use lines::Lines;
+pub use lines::{FullLines, Lines};
 pub use needs::{Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
 pub use split_lines::SplitLines;
 pub(crate) use split_lines::split_lines;
-pub use words::{Word, Words};
+pub use words::{Word, WordCounts, WordLengths, Words};
+
+use crate::ops::value::Args;
+use chinese::ChineseWords;
+use needs::is_chinese;
+use walk::{Parts, walk};
 
 /// One document and the parts of it that were asked for.
 #[derive(Debug, Default)]
@@ -43,10 +51,14 @@ pub struct Doc<'t> {
     text: &'t str,
     ready: Needs,
     chars: CharCounts,
+    word_counts: WordCounts,
     words: Words,
+    word_lengths: WordLengths,
     lines: Lines,
     repetition: repetition::Repetition,
     split_lines: SplitLines,
+    full_lines: FullLines,
+    chinese: ChineseWords,
 }
 
 impl<'t> Doc<'t> {
@@ -59,11 +71,17 @@ impl<'t> Doc<'t> {
     pub fn read(&mut self, text: &'t str, needs: Needs) {
         self.text = text;
         self.ready = needs;
-        if needs.has(Needs::CHARS) {
-            self.chars = CharCounts::of(text);
+        let parts = Parts { chars: &mut self.chars, counts: &mut self.word_counts, words: &mut self.words };
+        match [Needs::CHARS, Needs::WORD_COUNTS, Needs::WORDS].map(|part| needs.has(part)) {
+            [false, false, _] => {}
+            [true, false, _] => walk::<true, false, false>(text, parts),
+            [false, true, false] => walk::<false, true, false>(text, parts),
+            [false, true, true] => walk::<false, true, true>(text, parts),
+            [true, true, false] => walk::<true, true, false>(text, parts),
+            [true, true, true] => walk::<true, true, true>(text, parts),
         }
-        if needs.has(Needs::WORDS) {
-            self.words.read(text);
+        if needs.has(Needs::WORD_LENGTHS) {
+            self.word_lengths.read(&self.words.spans, text, text.is_ascii());
         }
         if needs.has(Needs::LINES) {
             self.lines.read(text);
@@ -71,6 +89,12 @@ impl<'t> Doc<'t> {
         self.repetition.read(text, &self.words, needs);
         if needs.has(Needs::SPLIT_LINES) {
             self.split_lines.read(text);
+        }
+        if needs.has(Needs::FULL_LINES) {
+            self.full_lines.read(text, &self.lines);
+        }
+        if needs.has(Needs::CHINESE_WORDS) {
+            self.chinese.read(text);
         }
     }
 
@@ -83,6 +107,24 @@ impl<'t> Doc<'t> {
     pub fn chars(&self) -> &CharCounts {
         self.check(Needs::CHARS);
         &self.chars
+    }
+
+    /// Needs [`Needs::WORD_COUNTS`].
+    pub fn word_counts(&self) -> &WordCounts {
+        self.check(Needs::WORD_COUNTS);
+        &self.word_counts
+    }
+
+    /// Needs [`Needs::WORD_LENGTHS`].
+    pub fn word_lengths(&self) -> &WordLengths {
+        self.check(Needs::WORD_LENGTHS);
+        &self.word_lengths
+    }
+
+    /// Needs [`Needs::FULL_LINES`].
+    pub fn full_lines(&self) -> &FullLines {
+        self.check(Needs::FULL_LINES);
+        &self.full_lines
     }
 
     /// Needs [`Needs::WORDS`].
@@ -101,6 +143,26 @@ impl<'t> Doc<'t> {
     pub fn split_lines(&self) -> &SplitLines {
         self.check(Needs::SPLIT_LINES);
         &self.split_lines
+    }
+
+    /// The words in the language of the option `lang`. Needs [`Needs::words_in`].
+    pub fn words_in(&self, args: &Args) -> &Words {
+        if is_chinese(args) { &self.chinese().words } else { self.words() }
+    }
+
+    /// Their counts. Needs [`Needs::word_counts_in`].
+    pub fn word_counts_in(&self, args: &Args) -> &WordCounts {
+        if is_chinese(args) { &self.chinese().counts } else { self.word_counts() }
+    }
+
+    /// Their lengths. Needs [`Needs::word_lengths_in`].
+    pub fn word_lengths_in(&self, args: &Args) -> &WordLengths {
+        if is_chinese(args) { &self.chinese().lengths } else { self.word_lengths() }
+    }
+
+    fn chinese(&self) -> &ChineseWords {
+        self.check(Needs::CHINESE_WORDS);
+        &self.chinese
     }
 
     fn check(&self, part: Needs) {
