@@ -28,6 +28,11 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
+/// The number of characters.
+pub(crate) fn n_chars(text: &str) -> usize {
+    text.chars().count()
+}
+
 /// The lines, without their ends.
 pub(crate) fn lines(text: &str) -> Lines<'_> {
     text.lines()
