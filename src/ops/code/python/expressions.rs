@@ -344,16 +344,11 @@ impl Parser<'_> {
             }
         }
         self.expect(":")?;
-        for _ in 0..2 {
-            if !matches!(self.text(), ":" | "," | "]") {
-                self.expression()?;
-            }
-            if !self.accept(":") {
-                break;
-            }
-            if matches!(self.text(), "," | "]") {
-                break;
-            }
+        if !matches!(self.text(), ":" | "," | "]") {
+            self.expression()?;
+        }
+        if self.accept(":") && !matches!(self.text(), "," | "]") {
+            self.expression()?;
         }
         Some(())
     }

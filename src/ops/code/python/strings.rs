@@ -110,7 +110,7 @@ fn unescape(body: &str) -> Option<String> {
             }
             'N' => {
                 let (name, after) = rest.strip_prefix('{')?.split_once('}')?;
-                if name.is_empty() {
+                if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b' ' | b'-')) {
                     return None;
                 }
                 out.push(char::REPLACEMENT_CHARACTER);

@@ -23,15 +23,21 @@ pub(super) fn comments<'t>(text: &'t str, mut on_comment: impl FnMut(&'t str)) -
     let mut indents = vec![0_usize];
     let mut open_brackets = 0_i64;
     let mut open = Open::Nothing;
+    // Set by a string that a backslash carries on, unset where a string ends. `tokenize` forgets to unset it where such a
+    // string breaks off, and then breaks off strings in three quotes, too.
+    let mut must_continue = false;
     for line in text.split_inclusive('\n') {
         let mut at = 0;
         match open {
             Open::Line(quote) | Open::Triple(quote) => {
                 let is_triple = matches!(open, Open::Triple(_));
                 match string_end(line, 0, quote, is_triple) {
-                    Some(end) => at = end,
+                    Some(end) => {
+                        at = end;
+                        must_continue = false;
+                    }
                     // Without a backslash at its end the line is an error token as a whole.
-                    None if !is_triple && !line.ends_with("\\\n") && !line.ends_with("\\\r\n") => {
+                    None if must_continue && !line.ends_with("\\\n") && !line.ends_with("\\\r\n") => {
                         open = Open::Nothing;
                         continue;
                     }
@@ -61,6 +67,7 @@ pub(super) fn comments<'t>(text: &'t str, mut on_comment: impl FnMut(&'t str)) -
             Open::Nothing | Open::Continued => {}
         }
         open = tokens_of_line(line, at, &mut open_brackets, &mut on_comment);
+        must_continue |= matches!(open, Open::Line(_));
     }
     (matches!(open, Open::Nothing) && open_brackets == 0).then_some(())
 }
