@@ -29,11 +29,12 @@ mod safety;
 pub(crate) mod scan;
 mod spec;
 mod text;
+mod text_set;
 mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use doc::{CharCounts, Doc, Lines, Needs, Stage, Word, Words};
+pub use doc::{CharCounts, Doc, FullLines, Lines, Needs, Stage, Word, WordCounts, WordLengths, Words};
 pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;

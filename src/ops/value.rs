@@ -4,9 +4,10 @@
 
 use super::param::Param;
 use super::spec::OpSpec;
+use super::text_set::TextSet;
 use crate::{Error, Result};
-use std::collections::HashSet;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// A constant that a `static` can hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,7 +74,7 @@ pub struct Args {
     options: &'static [Param],
     values: Vec<Value>,
     /// For each text list its members, so that asking for one word does not walk a long list.
-    sets: Vec<HashSet<String>>,
+    sets: Vec<TextSet>,
 }
 
 impl Args {
@@ -94,8 +95,8 @@ impl Args {
         let sets = values
             .iter()
             .map(|value| match value {
-                Value::TextList(texts) => texts.iter().cloned().collect(),
-                _ => HashSet::new(),
+                Value::TextList(texts) => TextSet::new(texts),
+                _ => TextSet::new(&[]),
             })
             .collect();
         Ok(Self { options, values, sets })
@@ -142,8 +143,15 @@ impl Args {
         if let Some(Value::TextList(texts)) = self.get(name) { texts } else { &[] }
     }
 
+    /// The members of a list option, for asking about many texts.
+    pub(crate) fn set(&self, name: &str) -> &TextSet {
+        self.position(name).and_then(|position| self.sets.get(position)).unwrap_or(&EMPTY)
+    }
+
     /// Whether a list option has this member.
     pub fn has_text(&self, name: &str, member: &str) -> bool {
-        self.position(name).and_then(|position| self.sets.get(position)).is_some_and(|set| set.contains(member))
+        self.set(name).contains(member)
     }
 }
+
+static EMPTY: LazyLock<TextSet> = LazyLock::new(|| TextSet::new(&[]));

@@ -11,15 +11,23 @@
 //! Buffers are kept from one document to the next.
 //! Not here: which statistics are computed together, and when (the optimizer).
 
+mod block;
 mod chars;
+mod chinese;
 mod lines;
 mod needs;
+mod walk;
 mod words;
 
+use crate::ops::scan::{self, Properties};
+use crate::ops::value::Args;
 pub use chars::CharCounts;
-pub use lines::Lines;
+use chinese::ChineseWords;
+pub use lines::{FullLines, Lines};
+use needs::is_chinese;
 pub use needs::{Needs, Stage};
-pub use words::{Word, Words};
+use walk::{Parts, walk};
+pub use words::{Word, WordCounts, WordLengths, Words};
 
 /// One document and the parts of it that were asked for.
 #[derive(Debug, Default)]
@@ -27,8 +35,12 @@ pub struct Doc<'t> {
     text: &'t str,
     ready: Needs,
     chars: CharCounts,
+    word_counts: WordCounts,
     words: Words,
+    word_lengths: WordLengths,
     lines: Lines,
+    full_lines: FullLines,
+    chinese: ChineseWords,
 }
 
 impl<'t> Doc<'t> {
@@ -41,14 +53,26 @@ impl<'t> Doc<'t> {
     pub fn read(&mut self, text: &'t str, needs: Needs) {
         self.text = text;
         self.ready = needs;
-        if needs.has(Needs::CHARS) {
-            self.chars = CharCounts::of(text);
+        let parts = Parts { chars: &mut self.chars, counts: &mut self.word_counts, words: &mut self.words };
+        match [Needs::CHARS, Needs::WORD_COUNTS, Needs::WORDS].map(|part| needs.has(part)) {
+            [false, false, _] => {}
+            [true, false, _] => walk::<true, false, false>(text, parts),
+            [false, true, false] => walk::<false, true, false>(text, parts),
+            [false, true, true] => walk::<false, true, true>(text, parts),
+            [true, true, false] => walk::<true, true, false>(text, parts),
+            [true, true, true] => walk::<true, true, true>(text, parts),
         }
-        if needs.has(Needs::WORDS) {
-            self.words.read(text);
+        if needs.has(Needs::WORD_LENGTHS) {
+            self.word_lengths.read(&self.words.spans, text, text.is_ascii());
         }
         if needs.has(Needs::LINES) {
             self.lines.read(text);
+        }
+        if needs.has(Needs::FULL_LINES) {
+            self.full_lines.read(text, &self.lines);
+        }
+        if needs.has(Needs::CHINESE_WORDS) {
+            self.chinese.read(text);
         }
     }
 
@@ -63,6 +87,24 @@ impl<'t> Doc<'t> {
         &self.chars
     }
 
+    /// Needs [`Needs::WORD_COUNTS`].
+    pub fn word_counts(&self) -> &WordCounts {
+        self.check(Needs::WORD_COUNTS);
+        &self.word_counts
+    }
+
+    /// Needs [`Needs::WORD_LENGTHS`].
+    pub fn word_lengths(&self) -> &WordLengths {
+        self.check(Needs::WORD_LENGTHS);
+        &self.word_lengths
+    }
+
+    /// Needs [`Needs::FULL_LINES`].
+    pub fn full_lines(&self) -> &FullLines {
+        self.check(Needs::FULL_LINES);
+        &self.full_lines
+    }
+
     /// Needs [`Needs::WORDS`].
     pub fn words(&self) -> &Words {
         self.check(Needs::WORDS);
@@ -73,6 +115,37 @@ impl<'t> Doc<'t> {
     pub fn lines(&self) -> &Lines {
         self.check(Needs::LINES);
         &self.lines
+    }
+
+    /// The words in the language of the option `lang`. Needs [`Needs::words_in`].
+    pub fn words_in(&self, args: &Args) -> &Words {
+        if is_chinese(args) { &self.chinese().words } else { self.words() }
+    }
+
+    /// Their counts. Needs [`Needs::word_counts_in`].
+    pub fn word_counts_in(&self, args: &Args) -> &WordCounts {
+        if is_chinese(args) { &self.chinese().counts } else { self.word_counts() }
+    }
+
+    /// Their lengths. Needs [`Needs::word_lengths_in`].
+    pub fn word_lengths_in(&self, args: &Args) -> &WordLengths {
+        if is_chinese(args) { &self.chinese().lengths } else { self.word_lengths() }
+    }
+
+    fn chinese(&self) -> &ChineseWords {
+        self.check(Needs::CHINESE_WORDS);
+        &self.chinese
+    }
+
+    /// The lines as Python's `str.splitlines()` gives them. Needs [`Needs::CHARS`] and [`Needs::LINES`].
+    pub fn split_lines(&self) -> impl Iterator<Item = &'t str> {
+        let (chars, text) = (self.chars(), self.text);
+        let has_other_breaks = chars.any_of(b"\x0b\x0c\r\x1c\x1d\x1e") > 0 || chars.wide(Properties::LINE_BREAK) > 0;
+        // Where line feeds are the only breaks, the lines are known already; what follows the last feed is none if empty.
+        let n_lines = self.lines().spans.len() - usize::from(text.is_empty() || text.ends_with('\n'));
+        let known = (!has_other_breaks).then(|| self.lines().iter(text).take(n_lines));
+        let found = has_other_breaks.then(|| scan::split_lines(text));
+        known.into_iter().flatten().chain(found.into_iter().flatten())
     }
 
     fn check(&self, part: Needs) {

@@ -1,5 +1,6 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
+use crate::ops::value::Args;
 use std::fmt;
 
 /// A set of parts of a [`Doc`](super::Doc).
@@ -15,7 +16,7 @@ pub struct Needs {
 pub enum Stage {
     /// Counting bytes, characters, words, lines: a few machine cycles a byte, no memory.
     Scan,
-    /// Tables of lines or paragraphs.
+    /// Tables of lines or paragraphs; words that a dictionary finds.
     Tables,
     /// Tables of words and word n-grams.
     Grams,
@@ -37,13 +38,36 @@ impl Needs {
     pub const TEXT: Needs = Needs::part(0);
     /// Counts of characters by kind: [`CharCounts`](super::CharCounts).
     pub const CHARS: Needs = Needs::part(1 << 0);
-    /// Words split at white space: [`Words`](super::Words).
-    pub const WORDS: Needs = Needs::part(1 << 1);
+    /// Numbers about the words: [`WordCounts`](super::WordCounts).
+    pub const WORD_COUNTS: Needs = Needs::part(1 << 1);
+    /// Words split at white space, and their counts: [`Words`](super::Words).
+    pub const WORDS: Needs = Needs::part(1 << 2 | 1 << 1);
+    /// How many words are of which length, and the words: [`WordLengths`](super::WordLengths).
+    pub const WORD_LENGTHS: Needs = Needs::part(1 << 3 | 1 << 2 | 1 << 1);
     /// Lines split at line feeds: [`Lines`](super::Lines).
-    pub const LINES: Needs = Needs::part(1 << 2);
+    pub const LINES: Needs = Needs::part(1 << 4);
+    /// Lines that are not blank, and all lines: [`FullLines`](super::FullLines).
+    pub const FULL_LINES: Needs = Needs::part(1 << 5 | 1 << 4);
+    /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
+    pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
 
     const fn part(parts: u32) -> Self {
         Self { parts, longest_gram: 0 }
+    }
+
+    /// The words in the language of the option `lang`.
+    pub fn words_in(args: &Args) -> Needs {
+        if is_chinese(args) { Needs::CHINESE_WORDS } else { Needs::WORDS }
+    }
+
+    /// Their counts.
+    pub fn word_counts_in(args: &Args) -> Needs {
+        if is_chinese(args) { Needs::CHINESE_WORDS } else { Needs::WORD_COUNTS }
+    }
+
+    /// Their lengths.
+    pub fn word_lengths_in(args: &Args) -> Needs {
+        if is_chinese(args) { Needs::CHINESE_WORDS } else { Needs::WORD_LENGTHS }
     }
 
     /// Both.
@@ -59,11 +83,24 @@ impl Needs {
 
     /// The dearest walk that finding these parts takes.
     pub fn stage(self) -> Stage {
-        if self.longest_gram > 0 { Stage::Grams } else { Stage::Scan }
+        if self.longest_gram > 0 {
+            Stage::Grams
+        } else if self.has(Needs::CHINESE_WORDS) {
+            Stage::Tables
+        } else {
+            Stage::Scan
+        }
     }
 
-    const NAMES: [(&'static str, Needs); 3] =
-        [("chars", Needs::CHARS), ("words", Needs::WORDS), ("lines", Needs::LINES)];
+    const NAMES: [(&'static str, Needs); 7] = [
+        ("chars", Needs::CHARS),
+        ("word counts", Needs::WORD_COUNTS),
+        ("words", Needs::WORDS),
+        ("word lengths", Needs::WORD_LENGTHS),
+        ("lines", Needs::LINES),
+        ("full lines", Needs::FULL_LINES),
+        ("chinese words", Needs::CHINESE_WORDS),
+    ];
 }
 
 impl fmt::Debug for Needs {
@@ -75,12 +112,23 @@ impl fmt::Debug for Needs {
 impl fmt::Display for Needs {
     /// The parts by name, as `EXPLAIN` lists them: `chars, words`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> =
-            Self::NAMES.iter().filter(|(_, part)| self.has(*part)).map(|(name, _)| name.to_string()).collect();
+        // A part that another part brings with it is not named again.
+        let is_in_another =
+            |part: Needs| Self::NAMES.iter().any(|(_, other)| self.has(*other) && other.has(part) && *other != part);
+        let mut parts: Vec<String> = Self::NAMES
+            .iter()
+            .filter(|(_, part)| self.has(*part) && !is_in_another(*part))
+            .map(|(name, _)| name.to_string())
+            .collect();
         if self.longest_gram > 0 {
             parts.push(format!("{}-grams", self.longest_gram));
         }
         f.write_str(if parts.is_empty() { "text" } else { "" })?;
         f.write_str(&parts.join(", "))
     }
+}
+
+/// Whether the option `lang` asks for Chinese words.
+pub(super) fn is_chinese(args: &Args) -> bool {
+    args.text("lang") == "zh"
 }

@@ -1,7 +1,5 @@
 //! Words: runs of characters that are not white space, as Python's `str.split()` finds them.
 
-use crate::ops::scan;
-
 /// Where a word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
@@ -16,32 +14,34 @@ impl Word {
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
+
+    /// How long it is.
+    pub fn n_bytes(self) -> usize {
+        (self.end - self.start) as usize
+    }
 }
 
-/// The words of a document, in order, and their sums.
+/// Numbers about the words of a document, for which no word need be noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WordCounts {
+    /// How many there are.
+    pub n_words: usize,
+    /// Characters in all of them.
+    pub n_chars: usize,
+    /// Words with at least one letter (the Unicode property `Alphabetic`).
+    pub n_with_letter: usize,
+}
+
+/// The words of a document, in order.
 #[derive(Debug, Default)]
 pub struct Words {
     /// Each word.
     pub spans: Vec<Word>,
     /// Characters in all words.
     pub n_chars: usize,
-    /// Characters in the longest word.
-    pub longest: usize,
 }
 
 impl Words {
-    pub(super) fn read(&mut self, text: &str) {
-        self.spans.clear();
-        (self.n_chars, self.longest) = (0, 0);
-        for word in scan::words(text) {
-            let start = word.as_ptr() as usize - text.as_ptr() as usize;
-            self.spans.push(Word { start: start as u32, end: (start + word.len()) as u32 });
-            let n_chars = word.chars().count();
-            self.n_chars += n_chars;
-            self.longest = self.longest.max(n_chars);
-        }
-    }
-
     /// How many words there are.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -55,5 +55,85 @@ impl Words {
     /// The words themselves; `text` is the document.
     pub fn iter<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.spans.iter().map(move |word| word.of(text))
+    }
+}
+
+/// How many words are of which length, in characters.
+#[derive(Debug)]
+pub struct WordLengths {
+    /// Words of 0 to 63 characters.
+    short: [u32; 64],
+    /// The lengths of the others, in order once the document is read.
+    long: Vec<u32>,
+    n_words: usize,
+}
+
+impl Default for WordLengths {
+    fn default() -> Self {
+        Self { short: [0; 64], long: vec![], n_words: 0 }
+    }
+}
+
+impl WordLengths {
+    /// `is_ascii` says that characters are bytes, and saves counting them.
+    pub(super) fn read(&mut self, words: &[Word], text: &str, is_ascii: bool) {
+        self.short = [0; 64];
+        self.long.clear();
+        self.n_words = words.len();
+        for word in words {
+            let n_chars = if is_ascii { word.n_bytes() } else { word.of(text).chars().count() };
+            match self.short.get_mut(n_chars) {
+                Some(count) => *count += 1,
+                None => self.long.push(n_chars as u32),
+            }
+        }
+        self.long.sort_unstable();
+    }
+
+    /// The longest; `None` without words.
+    pub fn longest(&self) -> Option<usize> {
+        let short = || self.short.iter().rposition(|n| *n > 0);
+        self.long.last().map(|n| *n as usize).or_else(short)
+    }
+
+    /// The middle one, or the mean of the middle two; `None` without words.
+    pub fn median(&self) -> Option<f64> {
+        let (low, high) = (self.nth(self.n_words.checked_sub(1)? / 2)?, self.nth(self.n_words / 2)?);
+        Some((low + high) as f64 / 2.0)
+    }
+
+    /// The length of the word with `n` words before it, sorted by length.
+    fn nth(&self, n: usize) -> Option<usize> {
+        let mut n_before = 0;
+        for (length, count) in self.short.iter().enumerate() {
+            n_before += *count as usize;
+            if n < n_before {
+                return Some(length);
+            }
+        }
+        self.long.get(n - n_before).map(|length| *length as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::doc::{Doc, Needs};
+
+    #[test]
+    fn median_and_longest_are_those_of_the_sorted_lengths() {
+        let long = "x".repeat(100);
+        for (text, longest, median) in [
+            ("", None, None),
+            ("a", Some(1), Some(1.0)),
+            ("a bcd", Some(3), Some(2.0)),
+            ("ééé a bb", Some(3), Some(2.0)),
+            (&format!("{long} a {long}b"), Some(101), Some(100.0)),
+            (&format!("{long} a"), Some(100), Some(50.5)),
+        ] {
+            let mut doc = Doc::new();
+            doc.read(text, Needs::WORD_LENGTHS);
+            assert_eq!((doc.word_lengths().longest(), doc.word_lengths().median()), (longest, median), "{text:?}");
+        }
     }
 }

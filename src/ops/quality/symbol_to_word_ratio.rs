@@ -7,8 +7,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "symbol_to_word_ratio",
     family: Family::Quality,
     summary: "hash signs and ellipses per word",
-    details: "(number of `#`, `...` and `…`) / words; `......` is two ellipses. A document without words gives 0. Gopher \
-              drops documents above 0.1; its implementations differ in what they count.",
+    details: "(number of `#`, `...` and `…`) / words; `......` is two ellipses. A document without words gives 0. \
+              Gopher drops documents above 0.1; its implementations differ in what they count.",
     params: &[Param::text("text", "the document")],
     returns: Returns::Float64,
     examples: &[
@@ -18,15 +18,14 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("symbol_to_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.9), // estimate
-    cpu: Cpu::Float(|text, _| symbol_to_word_ratio(text)),
+    cost: Cost::ns_per_byte(0.5),
+    cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS), symbol_to_word_ratio),
     gpu: Gpu::NOT_YET,
 };
 
-fn symbol_to_word_ratio(text: &str) -> f64 {
-    let bytes = text.as_bytes();
-    let n_symbols = memchr::memchr_iter(b'#', bytes).count()
-        + memmem::find_iter(bytes, "...").count()
-        + memmem::find_iter(bytes, "…").count();
-    scan::ratio(n_symbols, scan::n_words(text))
+fn symbol_to_word_ratio(doc: &Doc, _: &Args) -> f64 {
+    let chars = doc.chars();
+    let n_dots = if chars.any_of(b".") < 3 { 0 } else { memmem::find_iter(doc.text().as_bytes(), "...").count() };
+    let n_symbols = chars.any_of(b"#") + n_dots + chars.wide(scan::Properties::ELLIPSIS);
+    scan::ratio(n_symbols, doc.word_counts().n_words)
 }

@@ -6,7 +6,16 @@
 //! - **line**: what a line feed ends; a carriage return before it belongs to the line's end. A last line feed opens no
 //!   further line, so `''` has no line and `'a\n'` has one
 
+mod class;
+mod find;
+mod tables;
+mod urls;
+
 use std::str::Lines;
+
+pub(crate) use class::{Classes, MAX_CLASSES, Properties};
+pub(crate) use find::FoldedFinder;
+pub(crate) use urls::urls;
 
 /// White space as Python's `str.split()` and `str.isspace()` see it.
 pub(crate) fn is_space(c: char) -> bool {
@@ -19,46 +28,32 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
-/// The number of words.
-pub(crate) fn n_words(text: &str) -> usize {
-    let mut n_words = 0;
-    let mut in_word = false;
-    for c in text.chars() {
-        let space = is_space(c);
-        n_words += usize::from(!space && !in_word);
-        in_word = !space;
-    }
-    n_words
-}
-
-/// The number of characters.
-pub(crate) fn n_chars(text: &str) -> usize {
-    text.chars().count()
-}
-
 /// The lines, without their ends.
 pub(crate) fn lines(text: &str) -> Lines<'_> {
     text.lines()
 }
 
-/// Whether `pattern` occurs, with A taken for a in both; other letters must be equal.
-pub(crate) fn contains_ignoring_ascii_case(text: &str, pattern: &str) -> bool {
-    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
-    let Some(&first) = pattern.first() else { return true };
-    // A match begins where the first byte does, and leaves room for the rest.
-    let Some(last_start) = text.len().checked_sub(pattern.len()) else { return false };
-    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), &text[..=last_start])
-        .any(|at| text[at..at + pattern.len()].eq_ignore_ascii_case(pattern))
+/// The lines as Python's `str.splitlines()` gives them, without their ends.
+pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_break = |c| matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, after) = rest.split_at(rest.find(is_break).unwrap_or(rest.len()));
+        let mut after = after.chars();
+        if after.next() == Some('\r') && after.as_str().starts_with('\n') {
+            after.next();
+        }
+        rest = after.as_str();
+        Some(line)
+    })
 }
 
-/// The share of characters for which `is` holds; 0 for an empty document.
-pub(crate) fn char_ratio(text: &str, is: impl Fn(char) -> bool) -> f64 {
-    let (mut n_chars, mut n_hits) = (0_usize, 0_usize);
-    for c in text.chars() {
-        n_chars += 1;
-        n_hits += usize::from(is(c));
-    }
-    ratio(n_hits, n_chars)
+/// Whether `pattern` occurs, with A taken for a in both; other letters must be equal.
+pub(crate) fn contains_ignoring_ascii_case(text: &str, pattern: &str) -> bool {
+    FoldedFinder::new(pattern).find_at(text, 0).is_some()
 }
 
 /// `part / whole`; 0 if there is no whole.
@@ -80,6 +75,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_pythons() {
+        // From `str.splitlines()`.
+        for (text, expected) in [
+            ("", vec![]),
+            ("\n", vec![""]),
+            ("a\r\nb\rc\n", vec!["a", "b", "c"]),
+            ("a\u{b}b\u{c}c\u{1c}d\u{1f}e\u{85}f\u{2028}g\u{2029}", vec!["a", "b", "c", "d\u{1f}e", "f", "g"]),
+            ("a\n\r\n\nb", vec!["a", "", "", "b"]),
+        ] {
+            assert_eq!(split_lines(text).collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn search_ignores_the_case_of_ascii_only() {
         for (text, pattern, expected) in [
             ("xxLOREM ipsum", "lorem IPSUM", true),
@@ -91,13 +100,6 @@ mod tests {
             ("", "a", false),
         ] {
             assert_eq!(contains_ignoring_ascii_case(text, pattern), expected, "{text:?} {pattern:?}");
-        }
-    }
-
-    #[test]
-    fn counting_words_agrees_with_listing_them() {
-        for text in ["", " ", "a", " a", "a ", "a b", "\u{3000}ü\u{1c}b\u{85}", "x\u{200b}y"] {
-            assert_eq!(n_words(text), words(text).count(), "{text:?}");
         }
     }
 }

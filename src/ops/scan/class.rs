@@ -1,0 +1,181 @@
+//! Classes of characters outside ASCII: what a walk over a document looks up for each of them.
+//!
+//! Every character has [`Properties`]. Characters with the same properties form a class (there are a few dozen), so that
+//! a walk counts one number for each character, and how many characters have a property is a sum over classes.
+//!
+//! ```text
+//! 'é' ──table──► class 1 ──properties──► LETTER | ALPHABETIC
+//! ```
+//! Invariant: the table holds every character; it is made once, at the first use.
+//! Not here: ASCII, which is counted by character.
+
+use super::{is_space, tables};
+use std::sync::LazyLock;
+
+/// A set of properties of a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Properties(u16);
+
+impl Properties {
+    const NONE: Properties = Properties(0);
+    /// A letter for Python 3.11's `str.isalpha()`.
+    pub(crate) const LETTER: Properties = Properties(1 << 0);
+    /// Not a letter, and yet true for `str.isalnum()`.
+    pub(crate) const NUMBER: Properties = Properties(1 << 1);
+    /// The Unicode property `Alphabetic`: letters and the marks that belong to them.
+    pub(crate) const ALPHABETIC: Properties = Properties(1 << 2);
+    /// The Unicode property `Uppercase`.
+    pub(crate) const UPPERCASE: Properties = Properties(1 << 3);
+    /// White space for Python.
+    pub(crate) const SPACE: Properties = Properties(1 << 4);
+    /// Punctuation: general categories `P*`.
+    pub(crate) const PUNCTUATION: Properties = Properties(1 << 5);
+    /// One of Data-Juicer's special characters.
+    pub(crate) const SPECIAL: Properties = Properties(1 << 6);
+    /// Ends a line for Python's `str.splitlines()`.
+    pub(crate) const LINE_BREAK: Properties = Properties(1 << 7);
+    /// The brackets ⟨ and ⟩.
+    pub(crate) const ANGLE_BRACKET: Properties = Properties(1 << 8);
+    /// The ellipsis `…`.
+    pub(crate) const ELLIPSIS: Properties = Properties(1 << 9);
+    /// The letters `K` (the Kelvin sign) and `İ`: outside ASCII, and ASCII once they are in lower case.
+    pub(crate) const ASCII_IN_LOWER_CASE: Properties = Properties(1 << 10);
+
+    /// Whether it has one of the properties `other`.
+    pub(crate) const fn any(self, other: Properties) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both.
+    pub(crate) const fn and(self, other: Properties) -> Properties {
+        Properties(self.0 | other.0)
+    }
+}
+
+/// More classes than there are sets of properties that occur.
+pub(crate) const MAX_CLASSES: usize = 64;
+const PAGE: usize = 256;
+const N_PAGES: usize = 0x110000 / PAGE;
+
+/// The class of each character, and the properties of each class. Two steps, because most pages of 256 characters are
+/// like another one.
+pub(crate) struct Classes {
+    pages: [u8; N_PAGES],
+    classes: Vec<[u8; PAGE]>,
+    properties: [Properties; MAX_CLASSES],
+}
+
+static CLASSES: LazyLock<Classes> = LazyLock::new(Classes::build);
+
+impl Classes {
+    /// The table.
+    pub(crate) fn get() -> &'static Classes {
+        &CLASSES
+    }
+
+    /// The class of a code point.
+    #[inline(always)]
+    pub(crate) fn class(&self, code_point: u32) -> u8 {
+        let page = self.pages.get(code_point as usize / PAGE).copied().unwrap_or(0);
+        self.classes.get(usize::from(page)).map_or(0, |page| page[code_point as usize % PAGE])
+    }
+
+    /// What all characters of a class have.
+    #[inline(always)]
+    pub(crate) fn properties(&self, class: u8) -> Properties {
+        self.properties[usize::from(class) % MAX_CLASSES]
+    }
+
+    /// What a character has.
+    #[inline(always)]
+    pub(crate) fn of(&self, c: char) -> Properties {
+        self.properties(self.class(c as u32))
+    }
+
+    fn build() -> Classes {
+        let mut of = vec![Properties::NONE; N_PAGES * PAGE];
+        let ranges: [(&[u32], Properties); 5] = [
+            (&tables::LETTERS, Properties::LETTER),
+            (&tables::NUMBERS, Properties::NUMBER),
+            (&tables::PUNCTUATION, Properties::PUNCTUATION),
+            (&tables::SPECIAL, Properties::SPECIAL),
+            (&tables::ALPHABETIC_LATER, Properties::ALPHABETIC),
+        ];
+        for (ranges, property) in ranges {
+            for range in ranges.chunks_exact(2) {
+                let members = of.get_mut(range[0] as usize..=range[1] as usize).unwrap_or_default();
+                members.iter_mut().for_each(|properties| *properties = properties.and(property));
+            }
+        }
+        let tests: [(fn(char) -> bool, Properties); 6] = [
+            (char::is_alphabetic, Properties::ALPHABETIC),
+            (char::is_uppercase, Properties::UPPERCASE),
+            (is_space, Properties::SPACE),
+            (|c| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'), Properties::LINE_BREAK),
+            (|c| matches!(c, '⟨' | '⟩'), Properties::ANGLE_BRACKET),
+            (|c| matches!(c, '\u{212a}' | '\u{130}'), Properties::ASCII_IN_LOWER_CASE),
+        ];
+        for c in '\u{80}'..=char::MAX {
+            for (is, property) in tests {
+                if is(c) {
+                    of[c as usize] = of[c as usize].and(property);
+                }
+            }
+        }
+        of['…' as usize] = of['…' as usize].and(Properties::ELLIPSIS);
+
+        let mut properties = vec![Properties::NONE];
+        let mut classes: Vec<[u8; PAGE]> = Vec::new();
+        let mut pages = [0; N_PAGES];
+        for (number, characters) in of.chunks_exact(PAGE).enumerate() {
+            let mut page = [0; PAGE];
+            for (class, of) in page.iter_mut().zip(characters) {
+                let known = properties.iter().position(|other| other == of).unwrap_or_else(|| {
+                    properties.push(*of);
+                    properties.len() - 1
+                });
+                *class = known as u8;
+            }
+            let known = classes.iter().position(|other| *other == page).unwrap_or_else(|| {
+                classes.push(page);
+                classes.len() - 1
+            });
+            pages[number] = known as u8;
+        }
+        debug_assert!(classes.len() <= 256 && properties.len() <= MAX_CLASSES);
+        properties.resize(MAX_CLASSES, Properties::NONE);
+        let mut table = Classes { pages, classes, properties: [Properties::NONE; MAX_CLASSES] };
+        table.properties.copy_from_slice(&properties);
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_have_the_properties_that_python_and_unicode_give_them() {
+        let all = |property| ('\u{80}'..=char::MAX).filter(|c| Classes::get().of(*c).any(property)).count();
+        // From Python 3.11: `sum(chr(c).isalpha() for c in range(0x80, 0x110000))` and so on.
+        assert_eq!(all(Properties::LETTER), 131_704);
+        assert_eq!(all(Properties::LETTER.and(Properties::NUMBER)), 133_485);
+        assert_eq!(all(Properties::PUNCTUATION), 796);
+        // From the `regex` module: the members of `[[:alpha:]]`, 52 of which are ASCII.
+        assert_eq!(all(Properties::ALPHABETIC), 160_254 - 52);
+        assert_eq!(all(Properties::SPACE), 19);
+        for (c, property, has) in [
+            ('é', Properties::LETTER, true),
+            ('½', Properties::NUMBER, true),
+            ('\u{345}', Properties::LETTER, false),
+            ('\u{345}', Properties::ALPHABETIC, true),
+            ('\u{3000}', Properties::SPACE, true),
+            ('。', Properties::SPECIAL, true),
+            ('😀', Properties::SPECIAL, true),
+            ('日', Properties::SPECIAL, false),
+            ('…', Properties::ELLIPSIS, true),
+        ] {
+            assert_eq!(Classes::get().of(c).any(property), has, "{c:?} {property:?}");
+        }
+    }
+}
