@@ -34,7 +34,7 @@ mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use doc::{CharCounts, Doc, Lines, Needs, Stage, Word, Words};
-pub use evaluate::{Record, evaluate, evaluate_statistics};
+pub use evaluate::{Items, Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;
 pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns, Statistic, StatisticValue};
