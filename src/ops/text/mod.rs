@@ -4,6 +4,8 @@ pub(crate) mod boilerplate;
 mod collapse_whitespace;
 mod fold_case;
 mod limit_newlines;
+mod decode_html_entities;
+mod fix_unicode;
 mod normalize_newlines;
 mod normalize_unicode;
 mod pack_text;
@@ -40,5 +42,9 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &strip_markdown::SPEC,
     &strip_quotation::SPEC,
     &trim_lines::SPEC,
+    &decode_html_entities::SPEC,
+    &fix_unicode::SPEC,
+    &normalize_newlines::SPEC,
+    &normalize_unicode::SPEC,
     &truncate_words::SPEC,
 ];
