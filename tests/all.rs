@@ -15,6 +15,7 @@ mod suite {
     mod memory;
     mod messy;
     mod pairs;
+    mod presets;
     mod repl;
     mod robust;
     mod signals;
