@@ -2,10 +2,10 @@
 
 pub(crate) mod boilerplate;
 mod collapse_whitespace;
-mod fold_case;
-mod limit_newlines;
 mod decode_html_entities;
 mod fix_unicode;
+mod fold_case;
+mod limit_newlines;
 mod normalize_newlines;
 mod normalize_unicode;
 mod pack_text;
@@ -26,6 +26,8 @@ use super::spec::OpSpec;
 
 pub(super) static OPERATORS: &[&OpSpec] = &[
     &collapse_whitespace::SPEC,
+    &decode_html_entities::SPEC,
+    &fix_unicode::SPEC,
     &fold_case::SPEC,
     &limit_newlines::SPEC,
     &normalize_newlines::SPEC,
@@ -42,9 +44,5 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &strip_markdown::SPEC,
     &strip_quotation::SPEC,
     &trim_lines::SPEC,
-    &decode_html_entities::SPEC,
-    &fix_unicode::SPEC,
-    &normalize_newlines::SPEC,
-    &normalize_unicode::SPEC,
     &truncate_words::SPEC,
 ];
