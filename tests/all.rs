@@ -17,6 +17,7 @@ mod suite {
     mod messy;
     mod one_pass;
     mod pairs;
+    mod presets;
     mod repl;
     mod robust;
     mod signals;

@@ -211,7 +211,7 @@ fn coerced_type(wanted: ParamType, given: &DataType, is_document: bool) -> Optio
         (ParamType::Int { .. }, ty) => (ty.is_integer() || ty.is_null()).then_some(DataType::Int64),
         (ParamType::Float { .. }, ty) => (ty.is_numeric() || ty.is_null()).then_some(DataType::Float64),
         (ParamType::Bool, ty) => (ty.is_null() || *ty == DataType::Boolean).then_some(DataType::Boolean),
-        (ParamType::TextList, ty) => {
+        (ParamType::TextList | ParamType::ChoiceList(_), ty) => {
             let texts = DataType::new_list(DataType::Utf8, true);
             match ty {
                 DataType::Null => Some(texts),

@@ -26,14 +26,16 @@ mod relation;
 mod rewrite;
 mod sql;
 mod sqltext;
+mod sweep;
 mod tree;
 mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
 pub use functions::{OperatorCall, scalar_udf};
 pub use macros::define;
-pub use presets::presets;
+pub use presets::{Preset, preset_files, presets};
 pub use rewrite::{Parameter, Parameters, no_value_for};
+pub use sweep::sweep_udaf;
 
 use crate::Config;
 use crate::diag::{Code, Diagnostic, SourceText, Span};

@@ -165,6 +165,7 @@ impl Binder<'_> {
             }
             VerbKind::Distinct { on } => self.distinct_on(plan, on, span),
             VerbKind::Sample { amount, seed } => self.sample(plan, *amount, *seed),
+            VerbKind::Sweep { sweeps, bytes_of } => self.sweep(plan, sweeps, *bytes_of, span),
             VerbKind::As(name) => {
                 self.build(span, || LogicalPlanBuilder::from(plan).alias(name.text.as_str())?.build())
             }
@@ -175,28 +176,7 @@ impl Binder<'_> {
     fn filter(&self, plan: LogicalPlan, condition: Slice) -> Bound<LogicalPlan> {
         let expr = self.expr(&plan, condition)?;
         let planned = self.check(&plan, &expr, condition.span)?;
-        if !find_aggregate_exprs(std::iter::once(&planned)).is_empty() {
-            let span = self.part(&plan, &expr, condition.span, |part| matches!(part, Expr::AggregateFunction(_)));
-            return Err(vec![
-                self.error(
-                    Code::Unsupported,
-                    "an aggregate cannot stand in WHERE, which looks at one row at a time",
-                    span,
-                )
-                .help("AGGREGATE first, then WHERE on its result"),
-            ]);
-        }
-        if !find_window_exprs(std::iter::once(&planned)).is_empty() {
-            let span = self.part(&plan, &expr, condition.span, |part| matches!(part, Expr::WindowFunction(_)));
-            return Err(vec![
-                self.error(
-                    Code::Unsupported,
-                    "a window function cannot stand in WHERE, which looks at one row at a time",
-                    span,
-                )
-                .help("EXTEND with it first, then WHERE on the new column"),
-            ]);
-        }
+        self.refuse_other_rows(&plan, &expr, &planned, condition.span, "WHERE")?;
         match planned.get_type(plan.schema()) {
             Ok(DataType::Boolean | DataType::Null) => {}
             Ok(other) => {
@@ -212,6 +192,28 @@ impl Binder<'_> {
             Err(error) => return Err(self.blame().explain(error, condition.span)),
         }
         self.build(condition.span, || LogicalPlanBuilder::from(plan).filter(planned)?.build())
+    }
+
+    /// Aggregates and window functions need more than the row that a verb looks at.
+    pub(super) fn refuse_other_rows(
+        &self,
+        plan: &LogicalPlan,
+        expr: &SqlExpr,
+        planned: &Expr,
+        span: Span,
+        verb: &str,
+    ) -> Bound<()> {
+        let (what, place, help) = if !find_aggregate_exprs(std::iter::once(planned)).is_empty() {
+            let place = self.part(plan, expr, span, |part| matches!(part, Expr::AggregateFunction(_)));
+            ("an aggregate", place, format!("AGGREGATE first, then {verb} on its result"))
+        } else if !find_window_exprs(std::iter::once(planned)).is_empty() {
+            let place = self.part(plan, expr, span, |part| matches!(part, Expr::WindowFunction(_)));
+            ("a window function", place, format!("EXTEND with it first, then {verb} on the new column"))
+        } else {
+            return Ok(());
+        };
+        let message = format!("{what} cannot stand in {verb}, which looks at one row at a time");
+        Err(vec![self.error(Code::Unsupported, message, place).help(help)])
     }
 
     fn aggregate(&self, plan: LogicalPlan, items: &[Slice], group_by: &[Slice], span: Span) -> Bound<LogicalPlan> {
@@ -387,7 +389,7 @@ impl Binder<'_> {
         select_from(named_table(self.relations.pipe(plan), None), items)
     }
 
-    fn select(
+    pub(super) fn select(
         &self,
         plan: LogicalPlan,
         items: Vec<SelectItem>,
@@ -449,14 +451,14 @@ impl Binder<'_> {
     }
 
     /// An expression, rewritten; its types are checked against the plan's columns.
-    fn expr(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SqlExpr> {
+    pub(super) fn expr(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SqlExpr> {
         let mut expr = self.reader().expr(slice.span).map_err(|problem| vec![problem])?;
         self.rewrite(&mut expr)?;
         self.check(plan, &expr, slice.span)?;
         Ok(expr)
     }
 
-    fn check(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span) -> Bound<Expr> {
+    pub(super) fn check(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span) -> Bound<Expr> {
         let catalog = self.catalog();
         self.blame().check(&planner(&catalog), self.context.state.config_options(), expr, plan.schema(), span)
     }
@@ -552,7 +554,7 @@ fn output_name(item: &SelectItem) -> Option<String> {
 }
 
 /// An Arrow type in a user's words.
-fn type_name(kind: &DataType) -> String {
+pub(super) fn type_name(kind: &DataType) -> String {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_string(),
         kind if kind.is_integer() => "a whole number".to_string(),

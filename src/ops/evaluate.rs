@@ -9,10 +9,10 @@ use super::value::Args;
 use crate::{Error, Result, bug};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Float64Array, Float64Builder, Int64Array, Int64Builder,
-    LargeStringArray, StringArray, StringBuilder, StringViewArray, StructArray,
+    LargeStringArray, ListArray, StringArray, StringBuilder, StringViewArray, StructArray,
 };
-use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::DataType;
+use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field};
 use std::sync::Arc;
 
 /// The operator's value for each document. `documents` is `Utf8`, `LargeUtf8` or `Utf8View`, sliced or not.
@@ -62,6 +62,19 @@ pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<Arra
                 record.end_row(spec)?;
             }
             Arc::new(record.finish(fields, nulls)?)
+        }
+        Cpu::List(of) => {
+            let Returns::List(item) = spec.returns else {
+                return Err(bug!("operator `{}` writes lists and returns {}", spec.name, spec.returns));
+            };
+            let mut items = Items::new(spec, item)?;
+            for i in 0..texts.len() {
+                if let Some(text) = texts.get(i) {
+                    of(text, args, &mut items);
+                }
+                items.end_row(spec)?;
+            }
+            Arc::new(items.finish(nulls)?)
         }
         Cpu::Batch(_) | Cpu::Statistic(_) => return Err(bug!("`{}` was handled above", spec.name)),
     })
@@ -251,7 +264,9 @@ impl Record {
                 Returns::Float64 => Ok(FieldColumn::Float(Float64Builder::with_capacity(n_docs))),
                 Returns::Boolean => Ok(FieldColumn::Bool(BooleanBuilder::with_capacity(n_docs))),
                 Returns::Utf8 => Ok(FieldColumn::Text(TextColumn::new(n_docs))),
-                Returns::Struct(_) => Err(bug!("field `{name}` of `{}` is a struct in a struct", spec.name)),
+                Returns::Struct(_) | Returns::List(_) => {
+                    Err(bug!("field `{name}` of `{}` is a {returns}, which a field cannot be", spec.name))
+                }
             })
             .collect::<Result<_>>()?;
         Ok(Self { columns, next: 0, problem: None })
@@ -324,5 +339,67 @@ impl Record {
     fn finish(self, fields: &[(&'static str, Returns)], nulls: Option<NullBuffer>) -> Result<StructArray> {
         let columns = self.columns.into_iter().map(FieldColumn::finish).collect();
         StructArray::try_new(struct_fields(fields), columns, nulls).map_err(|error| bug!("a struct column: {error}"))
+    }
+}
+
+/// The list that [`Cpu::List`] code fills: [`Items::item`] once for each value, in order.
+pub struct Items {
+    item: Returns,
+    record: Record,
+    is_open: bool,
+    n_items: usize,
+    /// Where the items of each row end, after a 0.
+    ends: Vec<i32>,
+}
+
+impl Items {
+    fn new(spec: &OpSpec, item: &'static Returns) -> Result<Self> {
+        let record = match item {
+            Returns::Struct(fields) => Record::new(spec, fields, 0)?,
+            value => Record::new(spec, &[("item", *value)], 0)?,
+        };
+        Ok(Self { item: *item, record, is_open: false, n_items: 0, ends: vec![0] })
+    }
+
+    /// The next item: write its value, or its fields in the order declared.
+    pub fn item(&mut self) -> &mut Record {
+        self.close_item();
+        self.is_open = true;
+        self.n_items += 1;
+        &mut self.record
+    }
+
+    fn close_item(&mut self) {
+        let n_fields = self.record.columns.len();
+        if self.is_open && self.record.next != n_fields {
+            let problem = format!("it wrote {} of {n_fields} fields of an item", self.record.next);
+            self.record.problem.get_or_insert(problem);
+        }
+        self.record.next = 0;
+        self.is_open = false;
+    }
+
+    fn end_row(&mut self, spec: &OpSpec) -> Result<()> {
+        self.close_item();
+        if let Some(problem) = self.record.problem.take() {
+            return Err(fault(spec, &problem));
+        }
+        let end = i32::try_from(self.n_items)
+            .map_err(|_| fault(spec, "it made more than 2 billion items in one batch; lower batch_rows"))?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    fn finish(self, nulls: Option<NullBuffer>) -> Result<ListArray> {
+        let values: ArrayRef = match self.item {
+            Returns::Struct(fields) => Arc::new(self.record.finish(fields, None)?),
+            _ => {
+                let column = self.record.columns.into_iter().next();
+                column.map(FieldColumn::finish).ok_or_else(|| bug!("a list has a column of items"))?
+            }
+        };
+        let field = Arc::new(Field::new_list_field(self.item.data_type(), true));
+        ListArray::try_new(field, OffsetBuffer::new(self.ends.into()), values, nulls)
+            .map_err(|error| bug!("a list column: {error}"))
     }
 }

@@ -34,9 +34,11 @@ mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use doc::{CharCounts, CharGrams, Doc, FullLines, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs};
-pub use doc::{RepeatTable, Repeats, Stage, Word, WordCounts, WordLengths, Words};
-pub use evaluate::{Record, evaluate, evaluate_statistics};
+pub use doc::{
+    CharCounts, CharGrams, Doc, FullLines, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats,
+    SplitLines, Stage, Word, WordCounts, WordLengths, Words,
+};
+pub use evaluate::{Items, Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;
 pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns, Statistic, StatisticValue};

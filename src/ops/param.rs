@@ -41,6 +41,8 @@ pub enum ParamType {
     Bool,
     /// A list of texts, as `['a', 'b']`.
     TextList,
+    /// A list of some of these words.
+    ChoiceList(&'static [&'static str]),
 }
 
 impl ParamType {
@@ -51,7 +53,7 @@ impl ParamType {
             ParamType::Int { .. } => "BIGINT",
             ParamType::Float { .. } => "DOUBLE",
             ParamType::Bool => "BOOLEAN",
-            ParamType::TextList => "TEXT[]",
+            ParamType::TextList | ParamType::ChoiceList(_) => "TEXT[]",
         }
     }
 }
@@ -59,12 +61,13 @@ impl ParamType {
 impl fmt::Display for ParamType {
     /// The values it takes, in words: `a whole number of at least 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |choices: &[&str]| {
+            let quoted: Vec<String> = choices.iter().map(|choice| format!("'{choice}'")).collect();
+            quoted.join(", ")
+        };
         match *self {
             ParamType::Text => f.write_str("a text"),
-            ParamType::Choice(choices) => {
-                let quoted: Vec<String> = choices.iter().map(|choice| format!("'{choice}'")).collect();
-                write!(f, "one of {}", quoted.join(", "))
-            }
+            ParamType::Choice(choices) => write!(f, "one of {}", quoted(choices)),
             ParamType::Int { min: i64::MIN, max: i64::MAX } => f.write_str("a whole number"),
             ParamType::Int { min, max: i64::MAX } => write!(f, "a whole number of at least {min}"),
             ParamType::Int { min, max } => write!(f, "a whole number from {min} to {max}"),
@@ -73,6 +76,7 @@ impl fmt::Display for ParamType {
             ParamType::Float { min, max } => write!(f, "a number from {min} to {max}"),
             ParamType::Bool => f.write_str("true or false"),
             ParamType::TextList => f.write_str("a list of texts, as ['a', 'b']"),
+            ParamType::ChoiceList(choices) => write!(f, "a list of some of {}", quoted(choices)),
         }
     }
 }
@@ -110,6 +114,11 @@ impl Param {
     /// A list of texts.
     pub const fn text_list(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, doc, ParamType::TextList)
+    }
+
+    /// A list of some of a few words.
+    pub const fn choices(name: &'static str, doc: &'static str, choices: &'static [&'static str]) -> Self {
+        Self::new(name, doc, ParamType::ChoiceList(choices))
     }
 
     /// Bounds of a number, both inclusive. A bound means nothing to other types.
@@ -154,6 +163,9 @@ impl Param {
             (ParamType::Float { min, max }, Value::Float(n)) => min <= n && n <= max,
             (ParamType::Bool, Value::Bool(_)) => true,
             (ParamType::TextList, Value::TextList(_)) => true,
+            (ParamType::ChoiceList(choices), Value::TextList(texts)) => {
+                texts.iter().all(|text| choices.contains(&text.as_str()))
+            }
             _ => false,
         };
         if fits { Ok(value) } else { Err(format!("`{}` is {}, not {value}", self.name, self.ty)) }

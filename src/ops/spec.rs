@@ -6,7 +6,7 @@
 //! (`evaluate.rs`).
 
 use super::doc::{Doc, Needs};
-use super::evaluate::Record;
+use super::evaluate::{Items, Record};
 use super::param::{Param, ParamType};
 use super::value::{Args, Value};
 use crate::{Error, Result};
@@ -93,6 +93,8 @@ pub enum Returns {
     Utf8,
     /// Named fields, read as `f(text)['field']` or `s.field`.
     Struct(&'static [(&'static str, Returns)]),
+    /// Any number of values, as `unnest` takes them apart.
+    List(&'static Returns),
 }
 
 impl Returns {
@@ -109,6 +111,7 @@ impl Returns {
             Returns::Boolean => DataType::Boolean,
             Returns::Utf8 => DataType::Utf8,
             Returns::Struct(fields) => DataType::Struct(struct_fields(fields)),
+            Returns::List(item) => DataType::new_list(item.data_type(), true),
         }
     }
 }
@@ -129,6 +132,7 @@ impl fmt::Display for Returns {
                 let fields: Vec<String> = fields.iter().map(|(name, returns)| format!("{name} {returns}")).collect();
                 write!(f, "STRUCT<{}>", fields.join(", "))
             }
+            Returns::List(item) => write!(f, "{item}[]"),
         }
     }
 }
@@ -218,6 +222,8 @@ pub enum Cpu {
     Text(for<'a> fn(&'a str, &Args) -> Cow<'a, str>),
     /// One document to the fields of a struct.
     Record(fn(&str, &Args, &mut Record)),
+    /// One document to a list.
+    List(fn(&str, &Args, &mut Items)),
     /// A column of documents to a column.
     Batch(BatchKernel),
 }
@@ -268,6 +274,7 @@ impl fmt::Debug for Cpu {
             Cpu::Bool(_) => "Bool",
             Cpu::Text(_) => "Text",
             Cpu::Record(_) => "Record",
+            Cpu::List(_) => "List",
             Cpu::Batch(_) => "Batch",
         })
     }
@@ -341,6 +348,7 @@ impl OpSpec {
             Cpu::Bool(_) => self.returns == Returns::Boolean,
             Cpu::Text(_) => self.returns == Returns::Utf8,
             Cpu::Record(_) => matches!(self.returns, Returns::Struct(_)),
+            Cpu::List(_) => matches!(self.returns, Returns::List(_)),
             Cpu::Batch(_) => true,
         };
         if !fits {

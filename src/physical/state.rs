@@ -5,7 +5,7 @@
 use super::lower::Lowering;
 use super::{OnePass, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
-use crate::logical::scalar_udf;
+use crate::logical::{scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
 use crate::sources::{ExtraColumns, FileTable};
@@ -113,6 +113,7 @@ fn build(
         .with_optimizer_rule(Arc::new(FlattenAliases));
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
+    builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
     if config.optimize {
         builder = builder.with_physical_optimizer_rules(physical_rules(config, operators));
     }

@@ -206,6 +206,13 @@ pub enum VerbKind {
         /// Which; the same seed gives the same rows.
         seed: Option<Slice>,
     },
+    /// `SWEEP expression >= low TO high STEP step, … [BYTES OF text]`
+    Sweep {
+        /// Each with its own result rows, in this order.
+        sweeps: Vec<Sweep>,
+        /// The text whose bytes are counted, if it is not `text`.
+        bytes_of: Option<Slice>,
+    },
     /// `AS name`
     As(Name),
     /// `INTO 'path' [WITH (options)]`
@@ -283,6 +290,21 @@ pub enum SampleAmount {
     Rows(Slice),
     /// `p PERCENT`
     Percent(Slice),
+}
+
+/// `expression >= low TO high STEP step`
+#[derive(Debug, Clone, Copy)]
+pub struct Sweep {
+    /// What is compared.
+    pub value: Slice,
+    /// `>=`, `>`, `<=` or `<`.
+    pub comparison: Slice,
+    /// The first threshold.
+    pub low: Slice,
+    /// Where the thresholds end.
+    pub high: Slice,
+    /// How far one is from the next.
+    pub step: Slice,
 }
 
 /// `name = value` of a `WITH (…)`.

@@ -25,7 +25,7 @@ mod words;
 pub use format::format;
 pub use lex::{Token, TokenKind, tokens};
 pub use split::MAX_DEPTH;
-pub use tree::tree;
+pub use tree::{one_line, tree};
 pub use words::{KEYWORDS, LATER_VERBS, SQL_STATEMENTS, STATEMENTS, VERBS};
 
 use crate::diag::{Diagnostic, SourceText};

@@ -34,19 +34,8 @@ impl Printer<'_> {
         self.depth -= 1;
     }
 
-    /// The text of a span with comments gone and white space made single blanks.
     fn text(&self, span: Span) -> String {
-        let written = self.source.slice(span);
-        let mut out = String::new();
-        let mut end = 0;
-        for token in tokens(written).iter().filter(|token| token.kind != TokenKind::Comment) {
-            if end > 0 && token.span.start > end {
-                out.push(' ');
-            }
-            out.push_str(token.text(written));
-            end = token.span.end;
-        }
-        out
+        one_line(self.source, span)
     }
 
     fn slices(&self, slices: &[Slice]) -> Vec<String> {
@@ -157,10 +146,35 @@ impl Printer<'_> {
                 let seed = seed.map(|seed| format!(" seed {}", self.text(seed.span))).unwrap_or_default();
                 self.line(format!("Sample {amount}{seed}"));
             }
+            VerbKind::Sweep { sweeps, bytes_of } => self.below("Sweep", |p| {
+                for sweep in sweeps {
+                    let [value, low, high, step] =
+                        [sweep.value, sweep.low, sweep.high, sweep.step].map(|s| p.text(s.span));
+                    p.line(format!("{value} {} {low} to {high} step {step}", p.text(sweep.comparison.span)));
+                }
+                if let Some(bytes_of) = bytes_of {
+                    p.line(format!("Bytes of {}", p.text(bytes_of.span)));
+                }
+            }),
             VerbKind::As(name) => self.line(format!("As {}", name.text)),
             VerbKind::Into { path, options } => self.below(format!("Into '{}'", path.text), |p| p.options(options)),
         }
     }
+}
+
+/// The text of a span with comments gone and white space made single blanks.
+pub fn one_line(source: &SourceText, span: Span) -> String {
+    let written = source.slice(span);
+    let mut out = String::new();
+    let mut end = 0;
+    for token in tokens(written).iter().filter(|token| token.kind != TokenKind::Comment) {
+        if end > 0 && token.span.start > end {
+            out.push(' ');
+        }
+        out.push_str(token.text(written));
+        end = token.span.end;
+    }
+    out
 }
 
 fn shown(value: &OptionValue) -> String {

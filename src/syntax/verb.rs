@@ -25,6 +25,7 @@ impl Reader<'_> {
             "OFFSET" => Rule::offset_verb,
             "DISTINCT" => Rule::distinct_verb,
             "SAMPLE" => Rule::sample_verb,
+            "SWEEP" => Rule::sweep_verb,
             "AS" => Rule::as_verb,
             "INTO" => Rule::into_verb,
             _ => {
@@ -90,6 +91,13 @@ impl Reader<'_> {
                 VerbKind::Sample {
                     amount: if has(Rule::kw_rows) { SampleAmount::Rows(amount) } else { SampleAmount::Percent(amount) },
                     seed: seed.map(|seed| Slice { span: span(&seed, start) }),
+                }
+            }
+            Rule::sweep_verb => {
+                let bytes_of = child(pair, Rule::bytes_of).and_then(|bytes_of| child(&bytes_of, Rule::expression));
+                VerbKind::Sweep {
+                    sweeps: children(pair, Rule::sweep).map(|part| sweep(&part, start)).collect::<Option<_>>()?,
+                    bytes_of: bytes_of.map(|expression| Slice { span: span(&expression, start) }),
                 }
             }
             Rule::as_verb => VerbKind::As(self.name_in(pair, Rule::name, start)?),
@@ -195,6 +203,17 @@ impl Reader<'_> {
         };
         self.diagnostics.push(found);
     }
+}
+
+fn sweep(pair: &Match<'_>, start: usize) -> Option<Sweep> {
+    let slice = |rule| Some(Slice { span: span(&child(pair, rule)?, start) });
+    Some(Sweep {
+        value: slice(Rule::swept)?,
+        comparison: slice(Rule::comparison)?,
+        low: slice(Rule::low)?,
+        high: slice(Rule::high)?,
+        step: slice(Rule::step)?,
+    })
 }
 
 fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {

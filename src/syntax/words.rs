@@ -31,6 +31,7 @@ pub const VERBS: &[&str] = &[
     "OFFSET",
     "DISTINCT",
     "SAMPLE",
+    "SWEEP",
     "AS",
     "INTO",
 ];
@@ -50,6 +51,7 @@ pub(super) const VERBS_AFTER_PIPE_ONLY: &[&str] = &[
     "ORDER",
     "LIMIT",
     "SAMPLE",
+    "SWEEP",
     "INTO",
     "DEDUP",
     "SHUFFLE",

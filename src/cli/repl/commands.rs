@@ -19,7 +19,7 @@ pub struct CommandDoc {
 /// Every command, in the order of `\help`.
 pub static COMMANDS: &[CommandDoc] = &[
     CommandDoc { name: "\\d", arguments: "[name]", doc: "list the tables, or the columns of a table, 'file' or query" },
-    CommandDoc { name: "\\ops", arguments: "[name]", doc: "list the operators, or describe one" },
+    CommandDoc { name: "\\ops", arguments: "[name]", doc: "list the operators and presets, or describe one" },
     CommandDoc { name: "\\explain", arguments: "query", doc: "show the plan of a query without running it" },
     CommandDoc { name: "\\timing", arguments: "", doc: "show how long each statement takes, or stop to" },
     CommandDoc { name: "\\format", arguments: "[name]", doc: "print rows as table, json, csv or markdown" },

@@ -6,7 +6,6 @@ use super::{Next, Prompt};
 use crate::cli::run::explain_text;
 use crate::cli::{ops, settings, terminal};
 use crate::diag::SourceText;
-use crate::ops::reference;
 use crate::session::Compiled;
 use crate::{Error, Language, Result};
 use arrow::datatypes::Schema;
@@ -19,7 +18,7 @@ impl Prompt {
             Command::Help => terminal::print(&commands::help())?,
             Command::Describe(None) => terminal::print(&self.list_tables())?,
             Command::Describe(Some(name)) => self.describe(&name)?,
-            Command::Ops(None) => terminal::print(&reference::list(self.session().operators()))?,
+            Command::Ops(None) => terminal::print(&ops::list(self.session().operators()))?,
             Command::Ops(Some(name)) => terminal::print(&ops::describe(self.session().operators(), &name)?)?,
             Command::Explain(query) => self.explain(&query)?,
             Command::Timing => {

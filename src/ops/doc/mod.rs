@@ -25,22 +25,25 @@ mod refined;
 mod repeats;
 mod repetition;
 mod special_chars;
+mod split_lines;
 mod walk;
 mod words;
 
-use crate::ops::scan::{self, Properties};
-use crate::ops::value::Args;
 pub use char_grams::CharGrams;
 pub use chars::CharCounts;
-use chinese::ChineseWords;
 pub use grams::{Grams, LONGEST_GRAM, Level};
 pub use joined::JoinedGrams;
 pub use lines::{FullLines, Lines};
-use needs::is_chinese;
 pub use needs::{Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
-use walk::{Parts, walk};
+pub use split_lines::SplitLines;
+pub(crate) use split_lines::split_lines;
 pub use words::{Word, WordCounts, WordLengths, Words};
+
+use crate::ops::value::Args;
+use chinese::ChineseWords;
+use needs::is_chinese;
+use walk::{Parts, walk};
 
 /// One document and the parts of it that were asked for.
 #[derive(Debug, Default)]
@@ -52,9 +55,10 @@ pub struct Doc<'t> {
     words: Words,
     word_lengths: WordLengths,
     lines: Lines,
+    repetition: repetition::Repetition,
+    split_lines: SplitLines,
     full_lines: FullLines,
     chinese: ChineseWords,
-    repetition: repetition::Repetition,
 }
 
 impl<'t> Doc<'t> {
@@ -82,10 +86,13 @@ impl<'t> Doc<'t> {
         if needs.has(Needs::LINES) {
             self.lines.read(text);
         }
+        self.repetition.read(text, &self.words, needs);
+        if needs.has(Needs::SPLIT_LINES) {
+            self.split_lines.read(text);
+        }
         if needs.has(Needs::FULL_LINES) {
             self.full_lines.read(text, &self.lines);
         }
-        self.repetition.read(text, &self.words, needs);
         if needs.has(Needs::CHINESE_WORDS) {
             self.chinese.read(text);
         }
@@ -132,6 +139,12 @@ impl<'t> Doc<'t> {
         &self.lines
     }
 
+    /// Needs [`Needs::SPLIT_LINES`].
+    pub fn split_lines(&self) -> &SplitLines {
+        self.check(Needs::SPLIT_LINES);
+        &self.split_lines
+    }
+
     /// The words in the language of the option `lang`. Needs [`Needs::words_in`].
     pub fn words_in(&self, args: &Args) -> &Words {
         if is_chinese(args) { &self.chinese().words } else { self.words() }
@@ -150,17 +163,6 @@ impl<'t> Doc<'t> {
     fn chinese(&self) -> &ChineseWords {
         self.check(Needs::CHINESE_WORDS);
         &self.chinese
-    }
-
-    /// The lines as Python's `str.splitlines()` gives them. Needs [`Needs::CHARS`] and [`Needs::LINES`].
-    pub fn split_lines(&self) -> impl Iterator<Item = &'t str> {
-        let (chars, text) = (self.chars(), self.text);
-        let has_other_breaks = chars.any_of(b"\x0b\x0c\r\x1c\x1d\x1e") > 0 || chars.wide(Properties::LINE_BREAK) > 0;
-        // Where line feeds are the only breaks, the lines are known already; what follows the last feed is none if empty.
-        let n_lines = self.lines().spans.len() - usize::from(text.is_empty() || text.ends_with('\n'));
-        let known = (!has_other_breaks).then(|| self.lines().iter(text).take(n_lines));
-        let found = has_other_breaks.then(|| scan::split_lines(text));
-        known.into_iter().flatten().chain(found.into_iter().flatten())
     }
 
     fn check(&self, part: Needs) {

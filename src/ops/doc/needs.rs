@@ -51,6 +51,8 @@ impl Needs {
     pub const FULL_LINES: Needs = Needs::part(1 << 5 | 1 << 4);
     /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
     pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
+    /// Lines split at every kind of line break: [`SplitLines`](super::SplitLines).
+    pub const SPLIT_LINES: Needs = Needs::part(1 << 23);
 
     /// What repeats among the lines: [`RepeatTable`](super::RepeatTable).
     pub const LINE_REPEATS: Needs = Needs::part(1 << 24);
@@ -59,10 +61,7 @@ impl Needs {
     /// What repeats among the paragraphs that runs of two or more line feeds separate.
     pub const BLOCK_REPEATS: Needs = Needs::part(1 << 26);
 
-    const TABLES: u32 = Self::LINE_REPEATS.parts
-        | Self::PARAGRAPH_REPEATS.parts
-        | Self::BLOCK_REPEATS.parts
-        | Self::CHINESE_WORDS.parts;
+    const TABLES: u32 = Self::LINE_REPEATS.parts | Self::PARAGRAPH_REPEATS.parts | Self::BLOCK_REPEATS.parts;
 
     /// What repeats among the word n-grams up to `n`: [`Grams`](super::Grams).
     pub const fn grams(n: usize) -> Needs {
@@ -121,20 +120,21 @@ impl Needs {
     pub fn stage(self) -> Stage {
         if !self.grams.is_empty() {
             Stage::Grams
-        } else if self.parts & Self::TABLES != 0 {
+        } else if self.parts & (Self::TABLES | Self::CHINESE_WORDS.parts) != 0 {
             Stage::Tables
         } else {
             Stage::Scan
         }
     }
 
-    const NAMES: [(&'static str, Needs); 10] = [
+    const NAMES: [(&'static str, Needs); 11] = [
         ("chars", Needs::CHARS),
         ("word counts", Needs::WORD_COUNTS),
         ("words", Needs::WORDS),
         ("word lengths", Needs::WORD_LENGTHS),
         ("lines", Needs::LINES),
         ("full lines", Needs::FULL_LINES),
+        ("split lines", Needs::SPLIT_LINES),
         ("chinese words", Needs::CHINESE_WORDS),
         ("repeated lines", Needs::LINE_REPEATS),
         ("repeated paragraphs", Needs::PARAGRAPH_REPEATS),

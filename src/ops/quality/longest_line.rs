@@ -18,14 +18,14 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.5),
-    cpu: Cpu::count(|_| Needs::CHARS.and(Needs::LINES), longest_line),
+    cpu: Cpu::count(|_| Needs::CHARS.and(Needs::SPLIT_LINES), longest_line),
     gpu: Gpu::NOT_YET,
 };
 
 fn longest_line(doc: &Doc, _: &Args) -> i64 {
     let is_ascii = doc.chars().n_wide() == 0;
     let mut longest = 0;
-    for line in doc.split_lines() {
+    for line in doc.split_lines().iter(doc.text()) {
         // A line of fewer bytes cannot have more characters.
         if line.len() > longest {
             longest = longest.max(if is_ascii { line.len() } else { line.chars().count() });

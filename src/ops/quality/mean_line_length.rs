@@ -20,8 +20,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.4),
     cpu: Cpu::measure(
-        |_| Needs::CHARS.and(Needs::LINES),
-        |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().count()),
+        |_| Needs::CHARS.and(Needs::SPLIT_LINES),
+        |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().spans.len()),
     ),
     gpu: Gpu::NOT_YET,
 };

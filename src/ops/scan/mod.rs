@@ -28,27 +28,14 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
+/// The number of characters.
+pub(crate) fn n_chars(text: &str) -> usize {
+    text.chars().count()
+}
+
 /// The lines, without their ends.
 pub(crate) fn lines(text: &str) -> Lines<'_> {
     text.lines()
-}
-
-/// The lines as Python's `str.splitlines()` gives them, without their ends.
-pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
-    let is_break = |c| matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (line, after) = rest.split_at(rest.find(is_break).unwrap_or(rest.len()));
-        let mut after = after.chars();
-        if after.next() == Some('\r') && after.as_str().starts_with('\n') {
-            after.next();
-        }
-        rest = after.as_str();
-        Some(line)
-    })
 }
 
 /// Whether `pattern` occurs, with A taken for a in both; other letters must be equal.
@@ -72,20 +59,6 @@ mod tests {
                       \u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
         let ours: String = ('\0'..=char::MAX).filter(|c| is_space(*c)).collect();
         assert_eq!(ours, python);
-    }
-
-    #[test]
-    fn lines_are_pythons() {
-        // From `str.splitlines()`.
-        for (text, expected) in [
-            ("", vec![]),
-            ("\n", vec![""]),
-            ("a\r\nb\rc\n", vec!["a", "b", "c"]),
-            ("a\u{b}b\u{c}c\u{1c}d\u{1f}e\u{85}f\u{2028}g\u{2029}", vec!["a", "b", "c", "d\u{1f}e", "f", "g"]),
-            ("a\n\r\n\nb", vec!["a", "", "", "b"]),
-        ] {
-            assert_eq!(split_lines(text).collect::<Vec<_>>(), expected, "{text:?}");
-        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `c4_lines(text, …)`: the line rules of C4: what is left of a document, and why it would be dropped.
 
 use super::citations::remove_citations;
-use super::line_breaks::split_lines;
 use super::sentence_count::n_sentences;
+use crate::ops::doc::split_lines;
 use crate::ops::prelude::*;
 use crate::ops::scan::FoldedFinder;
 use std::sync::LazyLock;

@@ -21,7 +21,7 @@ const KINDS: &[&str] = &["all", "merged", "solid", "crlf", "any_break"];
 
 /// The parts of a document that the option asks for.
 pub(super) fn needs(args: &Args) -> Needs {
-    if args.text("lines") == "any_break" { Needs::CHARS.and(Needs::LINES) } else { Needs::LINES }
+    if args.text("lines") == "any_break" { Needs::SPLIT_LINES } else { Needs::LINES }
 }
 
 /// Calls `visit` with each line, and gives the number of lines.
@@ -33,7 +33,7 @@ pub(super) fn for_each_line<'t>(doc: &Doc<'t>, args: &Args, mut visit: impl FnMu
         visit(line);
     };
     match args.text("lines") {
-        "any_break" => doc.split_lines().for_each(count),
+        "any_break" => doc.split_lines().iter(text).for_each(count),
         "merged" => {
             let last = doc.lines().spans.len().saturating_sub(1);
             let lines = doc.lines().iter(text).enumerate();

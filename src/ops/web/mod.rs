@@ -5,7 +5,6 @@ mod citations;
 mod has_listed_word;
 mod letter_word_ratio;
 mod letters;
-mod line_breaks;
 mod line_count;
 mod line_end_ratio;
 mod line_kinds;

@@ -1,0 +1,111 @@
+//! Lines at every kind of line break, as Python's `str.splitlines()` gives them.
+//!
+//! A break is LF, CR, CR LF, VT, FF, U+001C to U+001E, U+0085, U+2028 or U+2029. A break at the end opens no further
+//! line, so `''` has no line and `'a\n'` has one.
+//! Not here: lines as line feeds alone separate them (`lines.rs`).
+
+/// The lines of a document, cut at every kind of line break.
+#[derive(Debug, Default)]
+pub struct SplitLines {
+    /// Where each line begins and ends, in bytes, without its break.
+    pub spans: Vec<(u32, u32)>,
+}
+
+impl SplitLines {
+    pub(super) fn read(&mut self, text: &str) {
+        self.spans.clear();
+        let start_of = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+        self.spans.extend(split_lines(text).map(|line| {
+            let start = start_of(line);
+            (start as u32, (start + line.len()) as u32)
+        }));
+    }
+
+    /// The lines themselves; `text` is the document.
+    pub fn iter<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        self.spans.iter().map(move |&(start, end)| text.get(start as usize..end as usize).unwrap_or_default())
+    }
+}
+
+/// The lines of `text`, in order.
+pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    let line_feeds_only = !has_rare_break(text);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let found = if line_feeds_only {
+            memchr::memchr(b'\n', rest.as_bytes()).map(|at| (at, at + 1))
+        } else {
+            find_break(rest)
+        };
+        let (end, next) = found.unwrap_or((rest.len(), rest.len()));
+        let line = rest.get(..end).unwrap_or_default();
+        rest = rest.get(next..).unwrap_or_default();
+        Some(line)
+    })
+}
+
+/// Whether there may be a break other than a line feed. Blocks of bytes are looked at without branching, which the
+/// compiler turns into vector code.
+fn has_rare_break(text: &str) -> bool {
+    let mut wide = false;
+    for block in text.as_bytes().chunks(128) {
+        let (mut rare, mut lead) = (false, false);
+        for &byte in block {
+            rare |= matches!(byte, 0x0b..=0x0d | 0x1c..=0x1e);
+            lead |= byte == 0xc2 || byte == 0xe2;
+        }
+        if rare {
+            return true;
+        }
+        wide |= lead;
+    }
+    wide && ["\u{85}", "\u{2028}", "\u{2029}"]
+        .iter()
+        .any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+}
+
+/// The first break: where it begins and ends.
+fn find_break(text: &str) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let len_bytes = match byte {
+            b'\r' if bytes.get(at + 1) == Some(&b'\n') => 2,
+            b'\n'..=b'\r' | 0x1c..=0x1e => 1,
+            0xc2 if bytes.get(at + 1) == Some(&0x85) => 2,
+            0xe2 if bytes.get(at + 1) == Some(&0x80) && matches!(bytes.get(at + 2), Some(0xa8 | 0xa9)) => 3,
+            _ => continue,
+        };
+        return Some((at, at + len_bytes));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_pythons() {
+        // From `text.splitlines()`.
+        let cases: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("\n", &[""]),
+            ("a", &["a"]),
+            ("a\n", &["a"]),
+            ("a\n\nb", &["a", "", "b"]),
+            ("a\r\nb\rc\n\rd", &["a", "b", "c", "", "d"]),
+            ("a\u{b}b\u{c}c\u{1c}d\u{1d}e\u{1e}f\u{1f}g", &["a", "b", "c", "d", "e", "f\u{1f}g"]),
+            ("é\u{85}â\u{2028}€\u{2029}…\u{2027}x", &["é", "â", "€", "…\u{2027}x"]),
+            ("\r", &[""]),
+        ];
+        for (text, lines) in cases {
+            assert_eq!(split_lines(text).collect::<Vec<_>>(), *lines, "{text:?}");
+            let mut spans = SplitLines::default();
+            spans.read(text);
+            assert_eq!(spans.iter(text).collect::<Vec<_>>(), *lines, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Repairs of single characters: those nobody wants, terminal colours, and the plain style of ftfy's own defaults.
+//!
+//! Each step gives `None` where it changes nothing.
+
+use super::tables::{CODE_PAGES, WINDOWS_1252};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// Writes `text` anew with every character for which `is` holds put through `write`.
+fn rewrite(text: &str, is: impl Fn(char) -> bool, write: impl Fn(char, &mut String)) -> Option<String> {
+    let mut rest = text;
+    let mut out = None;
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| is(*c)) {
+        let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
+        out.push_str(&rest[..at]);
+        write(c, out);
+        rest = &rest[at + c.len_utf8()..];
+    }
+    let mut out = out?;
+    out.push_str(rest);
+    Some(out)
+}
+
+/// Control characters U+0080 to U+009F become what Windows-1252 has in their places, as browsers do.
+pub(super) fn replace_c1(text: &str) -> Option<String> {
+    let is_c1 = |c| matches!(c, '\u{80}'..='\u{9f}');
+    // Five of the bytes mean nothing in Windows-1252, either: those stay.
+    let windows = |c: char| CODE_PAGES[WINDOWS_1252].upper_half().nth(c as usize - 0x80).map_or(c, |(_, c)| c);
+    rewrite(text, |c| is_c1(c) && windows(c) != c, |c, out| out.push(windows(c)))
+}
+
+/// Whether a character is removed: ASCII control characters but tab, line feed, form feed and carriage return;
+/// deprecated format characters, interlinear annotation, the object replacement character, the byte order mark.
+pub(super) fn is_removed(c: char) -> bool {
+    matches!(c, '\0'..='\x08' | '\x0b' | '\x0e'..='\x1f' | '\x7f')
+        || matches!(c, '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffc}')
+}
+
+pub(super) fn remove_controls(text: &str) -> Option<String> {
+    rewrite(text, is_removed, |_, _| ())
+}
+
+/// Removes terminal escapes: ESC `[`, digits and semicolons, an ASCII letter.
+pub(super) fn remove_terminal_escapes(text: &str) -> Option<String> {
+    let mut out = None;
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = text[at..].find("\x1b[") {
+        let begin = at + found;
+        let codes = text[begin + 2..].trim_start_matches(|c| c == ';' || is_decimal_digit(c));
+        at = text.len() - codes.len();
+        if codes.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            at += 1;
+            let out = out.get_or_insert_with(String::new);
+            out.push_str(&text[copied..begin]);
+            copied = at;
+        }
+    }
+    let mut out: String = out?;
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// Where each script's ten decimal digits begin.
+const DIGIT_ZEROS: [u32; 66] = [
+    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
+    0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
+    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0,
+    0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60,
+    0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+];
+
+/// A decimal digit of any script: Python's `\d`, which is how terminal escapes are recognized.
+fn is_decimal_digit(c: char) -> bool {
+    let zeros_before = DIGIT_ZEROS.partition_point(|zero| *zero <= c as u32);
+    zeros_before.checked_sub(1).is_some_and(|last| c as u32 - DIGIT_ZEROS[last] < 10)
+}
+
+/// Whether one of the steps of the plain style below changes this character.
+pub(super) fn is_restyled(c: char) -> bool {
+    is_quote(c) || is_line_end(c) || ligature(c).is_some() || is_of_other_width(c)
+}
+
+fn ligature(c: char) -> Option<&'static str> {
+    Some(match c {
+        'Ĳ' => "IJ",
+        'ĳ' => "ij",
+        'ŉ' => "ʼn",
+        'Ǳ' => "DZ",
+        'ǲ' => "Dz",
+        'ǳ' => "dz",
+        'Ǆ' => "DŽ",
+        'ǅ' => "Dž",
+        'ǆ' => "dž",
+        'Ǉ' => "LJ",
+        'ǈ' => "Lj",
+        'ǉ' => "lj",
+        'Ǌ' => "NJ",
+        'ǋ' => "Nj",
+        'ǌ' => "nj",
+        'ﬀ' => "ff",
+        'ﬁ' => "fi",
+        'ﬂ' => "fl",
+        'ﬃ' => "ffi",
+        'ﬄ' => "ffl",
+        'ﬅ' => "ſt",
+        'ﬆ' => "st",
+        _ => return None,
+    })
+}
+
+/// Ligatures and digraphs of Latin letters become single letters.
+pub(super) fn split_ligatures(text: &str) -> Option<String> {
+    rewrite(text, |c| ligature(c).is_some(), |c, out| out.push_str(ligature(c).unwrap_or_default()))
+}
+
+fn is_of_other_width(c: char) -> bool {
+    c == '\u{3000}' || matches!(c, '\u{ff01}'..='\u{ffef}' if !std::iter::once(c).nfkc().eq([c]))
+}
+
+/// Full-width Latin, half-width Katakana and Hangul, and the ideographic space take their usual width.
+pub(super) fn usual_width(text: &str) -> Option<String> {
+    rewrite(text, is_of_other_width, |c, out| out.extend(std::iter::once(c).nfkc()))
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, 'ʼ' | '‘'..='‟')
+}
+
+/// Curly quotation marks become straight ones.
+pub(super) fn straight_quotes(text: &str) -> Option<String> {
+    rewrite(text, is_quote, |c, out| out.push(if c >= '“' { '"' } else { '\'' }))
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\r' | '\u{2028}' | '\u{2029}' | '\u{85}')
+}
+
+/// Every kind of line end becomes a line feed.
+pub(super) fn unix_line_ends(text: &str) -> Option<String> {
+    let crlf = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
+    rewrite(crlf.as_deref().unwrap_or(text), is_line_end, |_, out| out.push('\n')).or(crlf)
+}
+
+/// Letters and their accents become one character where there is one.
+pub(super) fn compose(text: &str) -> Option<String> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return None;
+    }
+    let composed: String = text.nfc().collect();
+    (composed != text).then_some(composed)
+}

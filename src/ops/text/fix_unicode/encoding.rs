@@ -1,0 +1,121 @@
+//! Undoing wrong decodings: UTF-8 that was read as a single-byte code page, as a whole or in places.
+//!
+//! ```text
+//!  "cafÃ©" ──encode as Latin-1──► 63 61 66 C3 A9 ──decode as UTF-8──► "café"
+//! ```
+//! Text that does not look bad (`badness.rs`) is never touched. A step that succeeds is tried again on its result, as
+//! text may have been damaged more than once.
+
+use super::badness::is_bad;
+use super::characters::replace_c1;
+use super::chars::{CONTINUES, CharInfo, LEADS_2, LEADS_3, LEADS_4, ONLY_CONTINUES, TABLE};
+use super::tables::{CODE_PAGES, LATIN_1, N_CODE_PAGES};
+use super::{MAX_ROUNDS, utf8};
+
+/// Repairs the encoding until nothing more is found; `None` if nothing changed.
+pub(super) fn fix_encoding(text: &str) -> Option<String> {
+    let mut fixed = None;
+    for _ in 0..MAX_ROUNDS {
+        match one_step(fixed.as_deref().unwrap_or(text)) {
+            Some(better) => fixed = Some(better),
+            None => break,
+        }
+    }
+    fixed
+}
+
+/// The first repair that applies and changes the text.
+fn one_step(text: &str) -> Option<String> {
+    if text.is_ascii() || !is_bad(text) {
+        return None;
+    }
+    let possible = code_pages(text);
+    let changed = |fixed: &String| fixed != text;
+    if let Some(decoded) =
+        (0..N_CODE_PAGES).filter(|page| possible & 1 << page != 0).find_map(|page| redecode(text, page))
+    {
+        return Some(decoded).filter(changed);
+    }
+    if let Some(fixed) = decode_in_places(text).filter(changed) {
+        return Some(fixed);
+    }
+    // Latin-1 and nothing else that fits: somebody meant Windows-1252, if its free bytes are not among them.
+    let free = |c| matches!(c, '\u{81}' | '\u{8d}' | '\u{8f}' | '\u{90}' | '\u{9d}');
+    if possible & 1 << LATIN_1 != 0 && !text.contains(free) {
+        return replace_c1(text);
+    }
+    replace_c1(text)
+}
+
+/// The code pages that have all characters of the text, one bit each.
+fn code_pages(text: &str) -> u16 {
+    text.chars().fold(u16::MAX, |pages, c| pages & TABLE.info(c).code_pages)
+}
+
+/// The text as UTF-8, if it was read in this code page.
+fn redecode(text: &str, page: usize) -> Option<String> {
+    let mut bytes: Vec<u8> = text.chars().map(|c| TABLE.info(c).bytes[page]).collect();
+    if CODE_PAGES[page].restores_a0 && utf8::has_spaces_for_a0(&bytes) {
+        bytes = utf8::restore_a0(&bytes);
+    }
+    if CODE_PAGES[page].lenient {
+        bytes = utf8::replace_lossy(&bytes);
+    }
+    utf8::decode(&bytes)
+}
+
+/// Repairs each stretch that looks like UTF-8 by itself.
+fn decode_in_places(text: &str) -> Option<String> {
+    let mut out = None;
+    let (mut copied, mut at) = (0, 0);
+    let mut before = None;
+    while let Some(c) = text[at..].chars().next() {
+        let info = TABLE.info(c);
+        let n_bytes = if before.is_some_and(only_continues) { 0 } else { utf8_like(&text[at..]) };
+        if n_bytes == 0 {
+            at += c.len_utf8();
+            before = Some(info);
+            continue;
+        }
+        let stretch = &text[at..at + n_bytes];
+        // A stretch that is the whole text was tried already.
+        if stretch.len() < text.len()
+            && let Some(fixed) = fix_encoding(stretch)
+        {
+            let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
+            out.push_str(&text[copied..at]);
+            out.push_str(&fixed);
+            copied = at + n_bytes;
+        }
+        at += n_bytes;
+        before = stretch.chars().next_back().map(|c| TABLE.info(c));
+    }
+    let mut out: String = out?;
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+fn only_continues(info: &CharInfo) -> bool {
+    info.flags & ONLY_CONTINUES != 0
+}
+
+/// The length of the longest beginning that consists of sequences which UTF-8 gives in one code page or another.
+fn utf8_like(text: &str) -> usize {
+    let mut rest = text.chars();
+    let mut end = 0;
+    while let Some(c) = rest.next() {
+        let flags = TABLE.info(c).flags;
+        let n_more = match () {
+            () if flags & LEADS_2 != 0 => 1,
+            () if flags & LEADS_3 != 0 => 2,
+            () if flags & LEADS_4 != 0 => 3,
+            () => break,
+        };
+        let n_found = rest.by_ref().take(n_more).take_while(|c| TABLE.info(*c).flags & CONTINUES != 0).count();
+        if n_found < n_more {
+            break;
+        }
+        end = text.len() - rest.as_str().len();
+    }
+    end
+}

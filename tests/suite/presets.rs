@@ -1,0 +1,54 @@
+//! The presets of `std/`: each can be used as it is, and `curator ops` shows it.
+
+use super::cli::run;
+use super::harness::{block_on, files, read};
+use curator::diag::{SourceText, render_all};
+use curator::syntax::ast::{MacroParam, StatementKind};
+use curator::{Config, Language, Session, syntax};
+
+/// The name and parameters of each preset.
+fn presets() -> Vec<(String, Vec<MacroParam>)> {
+    let mut found = Vec::new();
+    for path in files("std", ".cql") {
+        let script = syntax::parse(&read(&path), false).unwrap();
+        for statement in script.statements {
+            if let StatementKind::Define { name, params, .. } = statement.kind {
+                found.push((name.text, params));
+            }
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+#[test]
+fn every_preset_can_be_used_on_columns_of_text() {
+    let mut wrong = String::new();
+    for (name, params) in presets() {
+        let n_required = params.iter().filter(|param| param.default.is_none()).count();
+        let columns: Vec<String> = (0..n_required.max(1)).map(|at| format!("c{at}")).collect();
+        let values = vec!["'a text'"; columns.len()].join(", ");
+        let arguments = columns[..n_required].join(", ");
+        let query = format!("SELECT {name}({arguments}) AS x FROM (VALUES ({values})) AS t({})", columns.join(", "));
+        let source = SourceText::new(format!("{name}.sql"), query);
+        let mut session = Session::new(Config::default()).unwrap();
+        wrong += &render_all(&block_on(session.check(&source, Language::Sql)), false);
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_preset_is_listed_and_shown_with_its_parameters_and_text() {
+    let list = run(&["ops"]).ok();
+    let page = run(&["ops", "--markdown"]).ok();
+    for (name, params) in presets() {
+        assert!(list.contains(&format!("  {name}(")), "{name} is not in\n{list}");
+        assert!(page.contains(&format!("\n### {name}\n")), "{name} is not in the reference page");
+        let shown = run(&["ops", &name]).ok();
+        assert!(shown.contains(&format!("DEFINE {name}(")) && shown.contains("std/"), "{shown}");
+        assert!(params.iter().all(|param| shown.contains(&param.name.text)), "{shown}");
+    }
+    let (name, _) = &presets()[0];
+    let told = run(&["ops", &format!("{name}x")]).wrong();
+    assert!(told.contains(&format!("did you mean `{name}`?")), "{told}");
+}
