@@ -34,7 +34,8 @@ mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use doc::{CharCounts, Doc, FullLines, Lines, Needs, Stage, Word, WordCounts, WordLengths, Words};
+pub use doc::{CharCounts, CharGrams, Doc, FullLines, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs};
+pub use doc::{RepeatTable, Repeats, Stage, Word, WordCounts, WordLengths, Words};
 pub use evaluate::{Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType};
 pub use registry::Registry;

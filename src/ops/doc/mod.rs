@@ -12,20 +12,33 @@
 //! Not here: which statistics are computed together, and when (the optimizer).
 
 mod block;
+mod char_grams;
 mod chars;
 mod chinese;
+mod gram_needs;
+mod grams;
+mod intern;
+mod joined;
 mod lines;
 mod needs;
+mod refined;
+mod repeats;
+mod repetition;
 mod walk;
 mod words;
 
 use crate::ops::scan::{self, Properties};
 use crate::ops::value::Args;
+pub use char_grams::CharGrams;
 pub use chars::CharCounts;
 use chinese::ChineseWords;
+pub use grams::{Grams, LONGEST_GRAM, Level};
+pub use joined::JoinedGrams;
 pub use lines::{FullLines, Lines};
 use needs::is_chinese;
 pub use needs::{Needs, Stage};
+pub use repeats::{RepeatTable, Repeats};
+use repetition::Repetition;
 use walk::{Parts, walk};
 pub use words::{Word, WordCounts, WordLengths, Words};
 
@@ -41,6 +54,7 @@ pub struct Doc<'t> {
     lines: Lines,
     full_lines: FullLines,
     chinese: ChineseWords,
+    repetition: Repetition,
 }
 
 impl<'t> Doc<'t> {
@@ -74,6 +88,7 @@ impl<'t> Doc<'t> {
         if needs.has(Needs::CHINESE_WORDS) {
             self.chinese.read(text);
         }
+        self.repetition.read(text, &self.words.spans, &self.chinese.words.spans, needs);
     }
 
     /// The document itself. Always there.

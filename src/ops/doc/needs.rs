@@ -1,5 +1,6 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
+use super::gram_needs::{GramNeeds, Lengths, up_to_longest};
 use crate::ops::value::Args;
 use std::fmt;
 
@@ -7,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Needs {
     parts: u32,
-    longest_gram: u8,
+    grams: GramNeeds,
 }
 
 /// How dear a walk is. Rules whose statistics belong to a cheap walk run first; a dear walk sees only the documents
@@ -51,8 +52,54 @@ impl Needs {
     /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
     pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
 
+    /// What repeats among the lines: [`RepeatTable`](super::RepeatTable).
+    pub const LINE_REPEATS: Needs = Needs::part(1 << 24);
+    /// What repeats among the paragraphs that pairs of line feeds separate.
+    pub const PARAGRAPH_REPEATS: Needs = Needs::part(1 << 25);
+    /// What repeats among the paragraphs that runs of two or more line feeds separate.
+    pub const BLOCK_REPEATS: Needs = Needs::part(1 << 26);
+
+    /// What belongs to [`Stage::Tables`].
+    const TABLES: u32 = Self::LINE_REPEATS.parts
+        | Self::PARAGRAPH_REPEATS.parts
+        | Self::BLOCK_REPEATS.parts
+        | Self::CHINESE_WORDS.parts;
+
+    /// What repeats among the word n-grams up to `n`: [`Grams`](super::Grams).
+    pub const fn grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { words: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+    }
+
+    /// The same, up to the option `n`, of the words in the language of the option `lang`.
+    pub fn grams_in(args: &Args) -> Needs {
+        let n = args.count("n");
+        if !is_chinese(args) {
+            return Needs::grams(n);
+        }
+        Needs { grams: GramNeeds { chinese: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::CHINESE_WORDS }
+    }
+
+    /// The same of refined words: lower case, special characters cut from their ends.
+    pub const fn refined_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { refined: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+    }
+
+    /// What repeats among the n-grams of words run together: [`JoinedGrams`](super::JoinedGrams).
+    pub const fn joined_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { joined: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+    }
+
+    /// What repeats among the runs of `n` characters: [`CharGrams`](super::CharGrams).
+    pub const fn char_grams(n: usize) -> Needs {
+        Needs { grams: GramNeeds { chars: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+    }
+
+    pub(super) const fn gram_needs(self) -> GramNeeds {
+        self.grams
+    }
+
     const fn part(parts: u32) -> Self {
-        Self { parts, longest_gram: 0 }
+        Self { parts, grams: GramNeeds::NONE }
     }
 
     /// The words in the language of the option `lang`.
@@ -72,27 +119,26 @@ impl Needs {
 
     /// Both.
     pub const fn and(self, other: Needs) -> Needs {
-        let longest_gram = if self.longest_gram > other.longest_gram { self.longest_gram } else { other.longest_gram };
-        Needs { parts: self.parts | other.parts, longest_gram }
+        Needs { parts: self.parts | other.parts, grams: self.grams.and(other.grams) }
     }
 
     /// Whether all of `part` is in the set.
     pub const fn has(self, part: Needs) -> bool {
-        self.parts & part.parts == part.parts && self.longest_gram >= part.longest_gram
+        self.parts & part.parts == part.parts && self.grams.has(part.grams)
     }
 
     /// The dearest walk that finding these parts takes.
     pub fn stage(self) -> Stage {
-        if self.longest_gram > 0 {
+        if !self.grams.is_empty() {
             Stage::Grams
-        } else if self.has(Needs::CHINESE_WORDS) {
+        } else if self.parts & Self::TABLES != 0 {
             Stage::Tables
         } else {
             Stage::Scan
         }
     }
 
-    const NAMES: [(&'static str, Needs); 7] = [
+    const NAMES: [(&'static str, Needs); 10] = [
         ("chars", Needs::CHARS),
         ("word counts", Needs::WORD_COUNTS),
         ("words", Needs::WORDS),
@@ -100,6 +146,9 @@ impl Needs {
         ("lines", Needs::LINES),
         ("full lines", Needs::FULL_LINES),
         ("chinese words", Needs::CHINESE_WORDS),
+        ("repeated lines", Needs::LINE_REPEATS),
+        ("repeated paragraphs", Needs::PARAGRAPH_REPEATS),
+        ("repeated blocks", Needs::BLOCK_REPEATS),
     ];
 }
 
@@ -120,9 +169,7 @@ impl fmt::Display for Needs {
             .filter(|(_, part)| self.has(*part) && !is_in_another(*part))
             .map(|(name, _)| name.to_string())
             .collect();
-        if self.longest_gram > 0 {
-            parts.push(format!("{}-grams", self.longest_gram));
-        }
+        parts.extend(self.grams.names());
         f.write_str(if parts.is_empty() { "text" } else { "" })?;
         f.write_str(&parts.join(", "))
     }

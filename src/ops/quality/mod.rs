@@ -10,7 +10,6 @@ mod chars;
 mod compression_ratio;
 mod contains_any;
 mod digit_ratio;
-mod duplicate_line_ratio;
 mod ellipsis_line_ratio;
 mod has_curly_bracket;
 mod has_javascript;
@@ -53,7 +52,6 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &compression_ratio::SPEC,
     &contains_any::SPEC,
     &digit_ratio::SPEC,
-    &duplicate_line_ratio::SPEC,
     &ellipsis_line_ratio::SPEC,
     &has_curly_bracket::SPEC,
     &has_javascript::SPEC,

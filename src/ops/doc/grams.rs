@@ -1,0 +1,245 @@
+//! Word n-grams that occur more than once, for every n up to the longest asked for.
+//!
+//! ```text
+//! words   a b c a b d        numbered       0 1 2 0 1 3
+//! 1-grams that repeat        at 0 1 3 4     0 1 · 0 1 ·
+//! 2-grams: neighbours of these, as pairs    (0,1) at 0, (0,1) at 3; the rest cannot repeat
+//! 3-grams: none left: done
+//! ```
+//! An n-gram is the pair of its two (n−1)-grams and can repeat only if both do. So each level looks only at what
+//! the level before left over, which in prose is next to nothing from 4 on, and texts are compared for single words
+//! only. What statistics ask is summed up level by level; the n-grams themselves are not kept.
+//!
+//! Invariant: exact, in time and memory linear in the words times the longest n.
+//! Not here: n-grams that are compared without their word boundaries (`joined.rs`).
+
+use super::intern::{Pairs, Pieces};
+use super::words::Word;
+
+/// The longest n-gram that can be asked for.
+pub const LONGEST_GRAM: usize = 64;
+
+/// What repeats among the n-grams of a document's words.
+#[derive(Debug, Default)]
+pub struct Grams {
+    /// Characters in the words before each word, and in all at the end.
+    chars_before: Vec<u32>,
+    /// How often each distinct word occurs, in the order of first occurrence.
+    pub word_counts: Vec<u32>,
+    levels: Vec<Level>,
+    pieces: Pieces,
+    pairs: Pairs,
+    found: Vec<Found>,
+    tallies: Vec<Tally>,
+}
+
+/// What repeats among the n-grams of one n. Positions are words, lengths characters without white space.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// How often the most frequent n-gram occurs; 0 if there are fewer than n words.
+    pub top_count: usize,
+    /// The word where it begins first. Of equally frequent ones it is the one that comes first in the text.
+    pub top_start: usize,
+    /// Occurrences of n-grams that occur more than once.
+    pub n_repeated: usize,
+    /// The sum of their lengths; words in several count several times.
+    pub repeated_chars: usize,
+    /// Length of the words in at least one of them.
+    pub covered_chars: usize,
+    /// Length of the words in an occurrence of the most frequent n-gram, if it occurs more than once; of equally
+    /// frequent ones it is the longest, then the first.
+    pub top_covered_chars: usize,
+    /// Length of the words in an occurrence that is not the first of its n-gram, each with a space between the words
+    /// of one occurrence (not before the words that continue one).
+    pub later_chars: usize,
+}
+
+/// An n-gram at a place.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    at: u32,
+    number: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    count: u32,
+    first: u32,
+}
+
+impl Grams {
+    /// Counts the n-grams of `words`, which are places in `text`, up to `longest`.
+    pub(super) fn read(&mut self, text: &str, words: &[Word], longest: usize) {
+        self.measure(text, words);
+        self.levels.clear();
+        self.number_words(text.as_bytes(), words);
+        self.word_counts.clear();
+        self.word_counts.extend(self.tallies.iter().map(|tally| tally.count));
+        for n in 1..=longest.min(words.len()) {
+            if n > 1 {
+                self.number_pairs();
+            }
+            let level = self.sum_up(n);
+            self.levels.push(level);
+            if self.found.is_empty() {
+                break;
+            }
+        }
+    }
+
+    fn measure(&mut self, text: &str, words: &[Word]) {
+        let is_ascii = text.is_ascii();
+        let mut n_chars = 0;
+        self.chars_before.clear();
+        self.chars_before.reserve(words.len() + 1);
+        self.chars_before.push(0);
+        for word in words {
+            n_chars += word.end - word.start;
+            if !is_ascii {
+                n_chars -= n_continuing(&text.as_bytes()[word.start as usize..], (word.end - word.start) as usize);
+            }
+            self.chars_before.push(n_chars);
+        }
+    }
+
+    fn number_words(&mut self, text: &[u8], words: &[Word]) {
+        self.found.clear();
+        self.found.reserve(words.len());
+        self.tallies.clear();
+        self.pieces.clear(words.len());
+        for (at, word) in (0_u32..).zip(words) {
+            let next = self.tallies.len() as u32;
+            let number = self.pieces.number(text, (word.start, word.end), next, |number| {
+                let first = words[self.tallies[number as usize].first as usize];
+                (first.start, first.end)
+            });
+            count(&mut self.tallies, number, at);
+            self.found.push(Found { at, number });
+        }
+    }
+
+    /// From the repeating n-grams to the (n+1)-grams made of them, in place.
+    fn number_pairs(&mut self) {
+        self.tallies.clear();
+        self.pairs.clear(self.found.len());
+        let mut n_kept = 0;
+        for i in 1..self.found.len() {
+            let (left, right) = (self.found[i - 1], self.found[i]);
+            if left.at + 1 == right.at {
+                let number = self.pairs.number((left.number, right.number), self.tallies.len() as u32);
+                count(&mut self.tallies, number, left.at);
+                self.found[n_kept] = Found { at: left.at, number };
+                n_kept += 1;
+            }
+        }
+        self.found.truncate(n_kept);
+    }
+
+    /// Sums up the n-grams found, and keeps those that repeat.
+    fn sum_up(&mut self, n: usize) -> Level {
+        let mut level = Level { top_count: 1, ..Level::default() };
+        // The most frequent, then longest; and its number.
+        let mut longest_top = (1, 0, u32::MAX);
+        for (number, tally) in (0_u32..).zip(&self.tallies) {
+            let times = tally.count as usize;
+            if times > level.top_count {
+                (level.top_count, level.top_start) = (times, tally.first as usize);
+            }
+            if times > 1 && times >= longest_top.0 {
+                let n_chars = self.chars(tally.first as usize, n);
+                if (times, n_chars) > (longest_top.0, longest_top.1) {
+                    longest_top = (times, n_chars, number);
+                }
+            }
+        }
+        let (mut covered_to, mut top_covered_to, mut later_to) = (0, 0, 0);
+        let mut n_kept = 0;
+        for i in 0..self.found.len() {
+            let found = self.found[i];
+            let tally = self.tallies[found.number as usize];
+            if tally.count == 1 {
+                continue;
+            }
+            self.found[n_kept] = found;
+            n_kept += 1;
+            let (start, end) = (found.at as usize, found.at as usize + n);
+            level.n_repeated += 1;
+            level.repeated_chars += self.chars(start, n);
+            level.covered_chars += self.chars_since(covered_to, start, end);
+            covered_to = end;
+            if found.number == longest_top.2 {
+                level.top_covered_chars += self.chars_since(top_covered_to, start, end);
+                top_covered_to = end;
+            }
+            if found.at != tally.first {
+                let n_new_words = end - start.max(later_to);
+                level.later_chars += self.chars_since(later_to, start, end) + n_new_words.min(n - 1);
+                later_to = end;
+            }
+        }
+        self.found.truncate(n_kept);
+        level
+    }
+
+    /// Characters from word `start`, or from where the last count ended if that is later, to word `end`.
+    fn chars_since(&self, counted_to: usize, start: usize, end: usize) -> usize {
+        (self.chars_before[end] - self.chars_before[start.max(counted_to)]) as usize
+    }
+
+    /// What repeats among the n-grams; `n` is at most what was asked for.
+    pub fn level(&self, n: usize) -> Level {
+        let none = Level { top_count: usize::from(n <= self.n_words()), ..Level::default() };
+        n.checked_sub(1).and_then(|place| self.levels.get(place)).copied().unwrap_or(none)
+    }
+
+    /// How many words there are.
+    pub fn n_words(&self) -> usize {
+        self.chars_before.len().saturating_sub(1)
+    }
+
+    /// Characters in all words.
+    pub fn word_chars(&self) -> usize {
+        self.chars_before.last().map_or(0, |n_chars| *n_chars as usize)
+    }
+
+    /// How many n-grams there are, all occurrences counted.
+    pub fn n_grams(&self, n: usize) -> usize {
+        (self.n_words() + 1).saturating_sub(n)
+    }
+
+    /// The length of the n-gram at word `start`.
+    pub fn chars(&self, start: usize, n: usize) -> usize {
+        (self.chars_before[start + n] - self.chars_before[start]) as usize
+    }
+
+    /// The sum of the lengths of all n-grams.
+    pub fn gram_chars(&self, n: usize) -> usize {
+        (0..self.n_grams(n)).map(|start| self.chars(start, n)).sum()
+    }
+}
+
+/// How many of the first `n_bytes` of `text` continue a character. Words are short: eight bytes at a time, and the last
+/// eight read past the word.
+#[inline]
+fn n_continuing(text: &[u8], n_bytes: usize) -> u32 {
+    let mut n = 0;
+    let mut at = 0;
+    while at < n_bytes {
+        let Some(eight) = text[at..].first_chunk::<8>() else {
+            return n + text[at..n_bytes].iter().filter(|byte| **byte & 0xc0 == 0x80).count() as u32;
+        };
+        let eight = u64::from_le_bytes(*eight);
+        let wanted = u64::MAX >> (64 - 8 * (n_bytes - at).min(8));
+        n += (eight >> 7 & !(eight >> 6) & 0x0101_0101_0101_0101 & wanted).count_ones();
+        at += 8;
+    }
+    n
+}
+
+#[inline]
+fn count(tallies: &mut Vec<Tally>, number: u32, at: u32) {
+    match tallies.get_mut(number as usize) {
+        Some(tally) => tally.count += 1,
+        None => tallies.push(Tally { count: 1, first: at }),
+    }
+}

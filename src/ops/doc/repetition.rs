@@ -1,0 +1,118 @@
+//! The parts of a document that are about repetition, found as far as asked for.
+
+use super::char_grams::CharGrams;
+use super::grams::Grams;
+use super::joined::JoinedGrams;
+use super::needs::is_chinese;
+use super::refined::RefinedWords;
+use super::repeats::RepeatTable;
+use super::words::Word;
+use super::{Doc, Needs, Stage};
+use crate::ops::value::Args;
+
+/// Tables of lines, paragraphs and n-grams; their buffers are kept from one document to the next.
+#[derive(Debug, Default)]
+pub(super) struct Repetition {
+    lines: RepeatTable,
+    paragraphs: RepeatTable,
+    blocks: RepeatTable,
+    grams: Grams,
+    chinese_grams: Grams,
+    joined: JoinedGrams,
+    refined: RefinedWords,
+    refined_grams: Grams,
+    char_grams: CharGrams,
+    n_chars: usize,
+}
+
+impl Repetition {
+    /// `words` and `chinese_words` must have been found if their n-grams are asked for.
+    pub(super) fn read(&mut self, text: &str, words: &[Word], chinese_words: &[Word], needs: Needs) {
+        if needs.has(Needs::LINE_REPEATS) {
+            self.lines.read_lines(text);
+        }
+        if needs.has(Needs::PARAGRAPH_REPEATS) {
+            self.paragraphs.read_pairs(text);
+        }
+        if needs.has(Needs::BLOCK_REPEATS) {
+            self.blocks.read_blocks(text);
+        }
+        let grams = needs.gram_needs();
+        if grams.words > 0 {
+            self.grams.read(text, words, grams.words.into());
+        }
+        if grams.chinese > 0 {
+            self.chinese_grams.read(text, chinese_words, grams.chinese.into());
+        }
+        if !grams.joined.is_empty() {
+            self.joined.read(text, words, grams.joined.iter());
+        }
+        if grams.refined > 0 {
+            self.refined.read(text);
+            self.refined_grams.read(&self.refined.text, &self.refined.spans, grams.refined.into());
+        }
+        if !grams.chars.is_empty() {
+            self.char_grams.read(text, grams.chars.iter());
+        }
+        if needs.stage() > Stage::Scan {
+            self.n_chars = text.chars().count();
+        }
+    }
+}
+
+impl Doc<'_> {
+    /// The characters of the document. Needs any table of lines, paragraphs or n-grams.
+    pub fn n_chars(&self) -> usize {
+        debug_assert!(self.ready.stage() > Stage::Scan, "the characters were not counted");
+        self.repetition.n_chars
+    }
+
+    /// Needs [`Needs::LINE_REPEATS`].
+    pub fn line_repeats(&self) -> &RepeatTable {
+        self.check(Needs::LINE_REPEATS);
+        &self.repetition.lines
+    }
+
+    /// Needs [`Needs::PARAGRAPH_REPEATS`].
+    pub fn paragraph_repeats(&self) -> &RepeatTable {
+        self.check(Needs::PARAGRAPH_REPEATS);
+        &self.repetition.paragraphs
+    }
+
+    /// Needs [`Needs::BLOCK_REPEATS`].
+    pub fn block_repeats(&self) -> &RepeatTable {
+        self.check(Needs::BLOCK_REPEATS);
+        &self.repetition.blocks
+    }
+
+    /// Needs [`Needs::grams`].
+    pub fn grams(&self) -> &Grams {
+        self.check(Needs::grams(1));
+        &self.repetition.grams
+    }
+
+    /// Those of the words in the language of the option `lang`. Needs [`Needs::grams_in`].
+    pub fn grams_in(&self, args: &Args) -> &Grams {
+        if !is_chinese(args) {
+            return self.grams();
+        }
+        self.check(Needs::grams_in(args));
+        &self.repetition.chinese_grams
+    }
+
+    /// Needs [`Needs::refined_grams`].
+    pub fn refined_grams(&self) -> &Grams {
+        self.check(Needs::refined_grams(1));
+        &self.repetition.refined_grams
+    }
+
+    /// Needs [`Needs::joined_grams`] for each length asked of it.
+    pub fn joined_grams(&self) -> &JoinedGrams {
+        &self.repetition.joined
+    }
+
+    /// Needs [`Needs::char_grams`] for each length asked of it.
+    pub fn char_grams(&self) -> &CharGrams {
+        &self.repetition.char_grams
+    }
+}

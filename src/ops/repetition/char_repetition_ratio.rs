@@ -1,0 +1,30 @@
+//! `char_repetition_ratio(text, n => 10)`: how often the most frequent runs of n characters occur.
+
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "char_repetition_ratio",
+    family: Family::Repetition,
+    summary: "share of the most frequent runs of n characters among all of them",
+    details: "Of the d distinct runs of n characters take the ⌊√d⌋ most frequent, but none that occurs once; their \
+              occurrences / all occurrences. Fewer than n characters give 0. Data-Juicer's \
+              character_repetition_filter (`char_rep_ratio`) keeps documents up to 0.5.",
+    params: &[
+        Param::text("text", "the document"),
+        Param::int("n", "how many characters make a run").between(1, 64).default(Literal::Int(10)),
+    ],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("char_repetition_ratio('abcabc', n => 3)", "0.5"),
+        Example::of("char_repetition_ratio('aaaa', n => 1)", "1.0"),
+        Example::of("char_repetition_ratio('')", "0.0"),
+        Example::of("char_repetition_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cpu: Cpu::measure(
+        |args| Needs::char_grams(args.count("n")),
+        |doc, args| doc.char_grams().top_ratio(args.count("n")),
+    ),
+    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+};

@@ -1,0 +1,1 @@
+//! The operators on n-grams and lines against their definitions.

@@ -1,0 +1,33 @@
+//! `word_repetition_ratio(text, n => 10)`: the share of word n-grams that occur more than once.
+
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "word_repetition_ratio",
+    family: Family::Repetition,
+    summary: "share of the word n-grams that occur more than once",
+    details: "occurrences of n-grams that occur more than once / all n-grams. Words are split at space, tab and \
+              line feed, put into lower case and cut free of digits, punctuation, white space, emoji and other \
+              special characters at their ends. Fewer than n words give 0. Data-Juicer's word_repetition_filter \
+              (`word_rep_ratio`) keeps documents up to 0.5.",
+    params: &[
+        Param::text("text", "the document"),
+        Param::int("n", "how many words make an n-gram").between(1, 64).default(Literal::Int(10)),
+    ],
+    returns: Returns::Float64,
+    examples: &[
+        Example::of("word_repetition_ratio('Buy now! Buy, now 2 Go', n => 2)", "0.5"),
+        Example::of("word_repetition_ratio('')", "0.0"),
+        Example::of("word_repetition_ratio(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cpu: Cpu::measure(
+        |args| Needs::refined_grams(args.count("n")),
+        |doc, args| {
+            let n = args.count("n");
+            scan::ratio(doc.refined_grams().level(n).n_repeated, doc.refined_grams().n_grams(n))
+        },
+    ),
+    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+};
