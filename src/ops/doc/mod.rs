@@ -24,6 +24,8 @@ mod needs;
 mod refined;
 mod repeats;
 mod repetition;
+#[cfg(test)]
+mod repetition_tests;
 mod walk;
 mod words;
 
