@@ -176,7 +176,7 @@ fn a_document_leaves_nothing_behind_for_the_next() {
 /// Texts that would be slow if anything here were worse than linear.
 #[test]
 fn hard_documents_take_linear_time() {
-    let many = 200_000;
+    let many = 50_000;
     let distinct: String = (0..many).map(|n| format!("{n} ")).collect();
     let same = "a ".repeat(many);
     let period: String = (0..many).map(|n| format!("{} ", n % 1000)).collect();
@@ -186,7 +186,7 @@ fn hard_documents_take_linear_time() {
     for text in [distinct, same, period, one_word, feeds, long_words.repeat(10)] {
         let mut doc = Doc::new();
         doc.read(&text, all_needs());
-        let n_words = scan::n_words(&text);
+        let n_words = scan::words(&text).count();
         assert_eq!(doc.grams().n_words(), n_words);
         assert!(doc.grams().level(2).top_count <= n_words.saturating_sub(1));
     }
