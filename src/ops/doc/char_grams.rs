@@ -63,7 +63,7 @@ fn count<'t>(slots: &mut [Slot], shift: u32, n_grams: usize, gram: impl Fn(usize
                 *slot = Slot { first: at as u32, count: 1 };
                 break;
             }
-            if gram(slot.first as usize) == this {
+            if same(gram(slot.first as usize), this) {
                 slot.count += 1;
                 break;
             }
@@ -72,11 +72,25 @@ fn count<'t>(slots: &mut [Slot], shift: u32, n_grams: usize, gram: impl Fn(usize
     }
 }
 
+/// Whether they are equal; the usual lengths without a call.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        (Some(a_head), Some(b_head), Some(a_tail), Some(b_tail)) if a.len() <= 16 => {
+            a_head == b_head && a_tail == b_tail
+        }
+        _ => a == b,
+    }
+}
+
 #[inline]
 fn hash(gram: &[u8]) -> u64 {
     match (gram.first_chunk::<8>(), gram.last_chunk::<8>()) {
         (Some(head), Some(tail)) if gram.len() <= 16 => {
-            spread(spread(u64::from_le_bytes(*head)) ^ u64::from_le_bytes(*tail))
+            spread(u64::from_le_bytes(*head) ^ u64::from_le_bytes(*tail).rotate_left(29))
         }
         _ => spread(xxh3_64(gram)),
     }

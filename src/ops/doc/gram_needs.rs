@@ -7,6 +7,8 @@ use super::grams::LONGEST_GRAM;
 pub(super) struct GramNeeds {
     /// Up to this n: [`Grams`](super::Grams). 0 for none.
     pub(super) words: u8,
+    /// Up to this n, of Chinese words.
+    pub(super) chinese: u8,
     /// Up to this n, of words in lower case without marks at their ends.
     pub(super) refined: u8,
     /// For these n: [`JoinedGrams`](super::JoinedGrams).
@@ -35,12 +37,14 @@ impl Lengths {
 }
 
 impl GramNeeds {
-    pub(super) const NONE: GramNeeds = GramNeeds { words: 0, refined: 0, joined: Lengths(0), chars: Lengths(0) };
+    pub(super) const NONE: GramNeeds =
+        GramNeeds { words: 0, chinese: 0, refined: 0, joined: Lengths(0), chars: Lengths(0) };
 
     pub(super) const fn and(self, other: GramNeeds) -> GramNeeds {
         GramNeeds {
-            words: if self.words > other.words { self.words } else { other.words },
-            refined: if self.refined > other.refined { self.refined } else { other.refined },
+            words: longer(self.words, other.words),
+            chinese: longer(self.chinese, other.chinese),
+            refined: longer(self.refined, other.refined),
             joined: Lengths(self.joined.0 | other.joined.0),
             chars: Lengths(self.chars.0 | other.chars.0),
         }
@@ -48,13 +52,14 @@ impl GramNeeds {
 
     pub(super) const fn has(self, part: GramNeeds) -> bool {
         self.words >= part.words
+            && self.chinese >= part.chinese
             && self.refined >= part.refined
             && self.joined.0 & part.joined.0 == part.joined.0
             && self.chars.0 & part.chars.0 == part.chars.0
     }
 
     pub(super) const fn is_empty(self) -> bool {
-        self.words == 0 && self.refined == 0 && self.joined.is_empty() && self.chars.is_empty()
+        self.words == 0 && self.chinese == 0 && self.refined == 0 && self.joined.is_empty() && self.chars.is_empty()
     }
 
     /// As `EXPLAIN` lists them.
@@ -66,6 +71,7 @@ impl GramNeeds {
         };
         [
             up_to(self.words, ""),
+            up_to(self.chinese, "chinese "),
             up_to(self.refined, "refined "),
             each(self.joined, "joined "),
             each(self.chars, "character "),
@@ -73,6 +79,10 @@ impl GramNeeds {
         .into_iter()
         .flatten()
     }
+}
+
+const fn longer(a: u8, b: u8) -> u8 {
+    if a > b { a } else { b }
 }
 
 /// Operators bound their `n`; a length from elsewhere is brought into the bounds.

@@ -94,7 +94,10 @@ impl Grams {
         self.chars_before.reserve(words.len() + 1);
         self.chars_before.push(0);
         for word in words {
-            n_chars += if is_ascii { word.end - word.start } else { word.of(text).chars().count() as u32 };
+            n_chars += word.end - word.start;
+            if !is_ascii {
+                n_chars -= n_continuing(&text.as_bytes()[word.start as usize..], (word.end - word.start) as usize);
+            }
             self.chars_before.push(n_chars);
         }
     }
@@ -213,6 +216,24 @@ impl Grams {
     pub fn gram_chars(&self, n: usize) -> usize {
         (0..self.n_grams(n)).map(|start| self.chars(start, n)).sum()
     }
+}
+
+/// How many of the first `n_bytes` of `text` continue a character. Words are short: eight bytes at a time, and the last
+/// eight read past the word.
+#[inline]
+fn n_continuing(text: &[u8], n_bytes: usize) -> u32 {
+    let mut n = 0;
+    let mut at = 0;
+    while at < n_bytes {
+        let Some(eight) = text[at..].first_chunk::<8>() else {
+            return n + text[at..n_bytes].iter().filter(|byte| **byte & 0xc0 == 0x80).count() as u32;
+        };
+        let eight = u64::from_le_bytes(*eight);
+        let wanted = u64::MAX >> (64 - 8 * (n_bytes - at).min(8));
+        n += (eight >> 7 & !(eight >> 6) & 0x0101_0101_0101_0101 & wanted).count_ones();
+        at += 8;
+    }
+    n
 }
 
 #[inline]

@@ -24,7 +24,8 @@ mod needs;
 mod refined;
 mod repeats;
 mod repetition;
-mod special_chars;
+#[cfg(test)]
+mod repetition_tests;
 mod split_lines;
 mod walk;
 mod words;
@@ -43,6 +44,7 @@ pub use words::{Word, WordCounts, WordLengths, Words};
 use crate::ops::value::Args;
 use chinese::ChineseWords;
 use needs::is_chinese;
+use repetition::Repetition;
 use walk::{Parts, walk};
 
 /// One document and the parts of it that were asked for.
@@ -55,10 +57,10 @@ pub struct Doc<'t> {
     words: Words,
     word_lengths: WordLengths,
     lines: Lines,
-    repetition: repetition::Repetition,
     split_lines: SplitLines,
     full_lines: FullLines,
     chinese: ChineseWords,
+    repetition: Repetition,
 }
 
 impl<'t> Doc<'t> {
@@ -86,7 +88,6 @@ impl<'t> Doc<'t> {
         if needs.has(Needs::LINES) {
             self.lines.read(text);
         }
-        self.repetition.read(text, &self.words, needs);
         if needs.has(Needs::SPLIT_LINES) {
             self.split_lines.read(text);
         }
@@ -96,6 +97,7 @@ impl<'t> Doc<'t> {
         if needs.has(Needs::CHINESE_WORDS) {
             self.chinese.read(text);
         }
+        self.repetition.read(text, &self.words.spans, &self.chinese.words.spans, needs);
     }
 
     /// The document itself. Always there.

@@ -61,11 +61,24 @@ impl Needs {
     /// What repeats among the paragraphs that runs of two or more line feeds separate.
     pub const BLOCK_REPEATS: Needs = Needs::part(1 << 26);
 
-    const TABLES: u32 = Self::LINE_REPEATS.parts | Self::PARAGRAPH_REPEATS.parts | Self::BLOCK_REPEATS.parts;
+    /// What belongs to [`Stage::Tables`].
+    const TABLES: u32 = Self::LINE_REPEATS.parts
+        | Self::PARAGRAPH_REPEATS.parts
+        | Self::BLOCK_REPEATS.parts
+        | Self::CHINESE_WORDS.parts;
 
     /// What repeats among the word n-grams up to `n`: [`Grams`](super::Grams).
     pub const fn grams(n: usize) -> Needs {
         Needs { grams: GramNeeds { words: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+    }
+
+    /// The same, up to the option `n`, of the words in the language of the option `lang`.
+    pub fn grams_in(args: &Args) -> Needs {
+        let n = args.count("n");
+        if !is_chinese(args) {
+            return Needs::grams(n);
+        }
+        Needs { grams: GramNeeds { chinese: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::CHINESE_WORDS }
     }
 
     /// The same of refined words: lower case, special characters cut from their ends.
@@ -120,7 +133,7 @@ impl Needs {
     pub fn stage(self) -> Stage {
         if !self.grams.is_empty() {
             Stage::Grams
-        } else if self.parts & (Self::TABLES | Self::CHINESE_WORDS.parts) != 0 {
+        } else if self.parts & Self::TABLES != 0 {
             Stage::Tables
         } else {
             Stage::Scan

@@ -1,8 +1,8 @@
 //! Words as Data-Juicer refines them: split at space, tab and line feed, in lower case, without special characters
 //! at their ends. Words that consist of such characters are gone.
 
-use super::special_chars::is_special;
 use super::words::Word;
+use crate::ops::scan::{Classes, Properties};
 
 /// The refined words of a document.
 #[derive(Debug, Default)]
@@ -17,6 +17,12 @@ impl RefinedWords {
     pub(super) fn read(&mut self, document: &str) {
         self.text.clear();
         self.spans.clear();
+        let classes = Classes::get();
+        let is_special = |c: char| match c {
+            '\t'..='\r' | ' ' => true,
+            _ if c.is_ascii() => c.is_ascii_punctuation() || c.is_ascii_digit(),
+            _ => classes.of(c).any(Properties::SPECIAL),
+        };
         for word in document.split([' ', '\n', '\t']) {
             let start = self.text.len() as u32;
             if word.is_ascii() {

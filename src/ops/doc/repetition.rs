@@ -3,10 +3,12 @@
 use super::char_grams::CharGrams;
 use super::grams::Grams;
 use super::joined::JoinedGrams;
+use super::needs::is_chinese;
 use super::refined::RefinedWords;
 use super::repeats::RepeatTable;
-use super::words::Words;
-use super::{Doc, Needs};
+use super::words::Word;
+use super::{Doc, Needs, Stage};
+use crate::ops::value::Args;
 
 /// Tables of lines, paragraphs and n-grams; their buffers are kept from one document to the next.
 #[derive(Debug, Default)]
@@ -15,6 +17,7 @@ pub(super) struct Repetition {
     paragraphs: RepeatTable,
     blocks: RepeatTable,
     grams: Grams,
+    chinese_grams: Grams,
     joined: JoinedGrams,
     refined: RefinedWords,
     refined_grams: Grams,
@@ -23,8 +26,8 @@ pub(super) struct Repetition {
 }
 
 impl Repetition {
-    /// `words` must have been found if word n-grams are asked for.
-    pub(super) fn read(&mut self, text: &str, words: &Words, needs: Needs) {
+    /// `words` and `chinese_words` must have been found if their n-grams are asked for.
+    pub(super) fn read(&mut self, text: &str, words: &[Word], chinese_words: &[Word], needs: Needs) {
         if needs.has(Needs::LINE_REPEATS) {
             self.lines.read_lines(text);
         }
@@ -36,10 +39,13 @@ impl Repetition {
         }
         let grams = needs.gram_needs();
         if grams.words > 0 {
-            self.grams.read(text, &words.spans, grams.words.into());
+            self.grams.read(text, words, grams.words.into());
+        }
+        if grams.chinese > 0 {
+            self.chinese_grams.read(text, chinese_words, grams.chinese.into());
         }
         if !grams.joined.is_empty() {
-            self.joined.read(text, &words.spans, grams.joined.iter());
+            self.joined.read(text, words, grams.joined.iter());
         }
         if grams.refined > 0 {
             self.refined.read(text);
@@ -48,7 +54,7 @@ impl Repetition {
         if !grams.chars.is_empty() {
             self.char_grams.read(text, grams.chars.iter());
         }
-        if needs.stage() > super::Stage::Scan {
+        if needs.stage() > Stage::Scan {
             self.n_chars = text.chars().count();
         }
     }
@@ -57,7 +63,7 @@ impl Repetition {
 impl Doc<'_> {
     /// The characters of the document. Needs any table of lines, paragraphs or n-grams.
     pub fn n_chars(&self) -> usize {
-        debug_assert!(self.ready.stage() > super::Stage::Scan, "the characters were not counted");
+        debug_assert!(self.ready.stage() > Stage::Scan, "the characters were not counted");
         self.repetition.n_chars
     }
 
@@ -83,6 +89,15 @@ impl Doc<'_> {
     pub fn grams(&self) -> &Grams {
         self.check(Needs::grams(1));
         &self.repetition.grams
+    }
+
+    /// Those of the words in the language of the option `lang`. Needs [`Needs::grams_in`].
+    pub fn grams_in(&self, args: &Args) -> &Grams {
+        if !is_chinese(args) {
+            return self.grams();
+        }
+        self.check(Needs::grams_in(args));
+        &self.repetition.chinese_grams
     }
 
     /// Needs [`Needs::refined_grams`].

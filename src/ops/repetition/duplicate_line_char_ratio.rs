@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[Param::text("text", "the document"), line_option("merged"), per_option("text")],
     returns: Returns::Float64,
     examples: &[
-        Example::of(r"duplicate_line_char_ratio(E'abc\nabc\nd\n')", "0.3333333333333333"),
+        Example::of(r"duplicate_line_char_ratio(E'abc\nabc\nd\n')", "0.3"),
         Example::of(r"duplicate_line_char_ratio(E'abc\nabc\nab\n', lines => 'solid', per => 'unbroken')", "0.375"),
         Example::of("duplicate_line_char_ratio('')", "0.0"),
         Example::of("duplicate_line_char_ratio(NULL)", "NULL"),

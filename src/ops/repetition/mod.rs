@@ -15,8 +15,6 @@ mod repeated_line_ratio;
 mod repeated_ngram_word_char_ratio;
 mod repeated_paragraph_char_ratio;
 mod repeated_paragraph_ratio;
-#[cfg(test)]
-mod tests;
 mod top_ngram_char_ratio;
 mod top_ngram_covered_char_ratio;
 mod top_ngram_word_char_ratio;

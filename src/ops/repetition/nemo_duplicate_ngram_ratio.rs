@@ -13,6 +13,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[
         Param::text("text", "the document"),
         Param::int("n", "how many words make an n-gram").between(1, 64).default(Literal::Int(2)),
+        Param::choice("lang", "the language whose words to find: `''` splits at white space", &["", "zh"])
+            .default(Literal::Text("")),
     ],
     returns: Returns::Float64,
     examples: &[
@@ -23,12 +25,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
-    cpu: Cpu::measure(
-        |args| Needs::grams(args.count("n")),
-        |doc, args| {
-            let level = doc.grams().level(args.count("n"));
-            if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
-        },
-    ),
+    cpu: Cpu::measure(Needs::grams_in, |doc, args| {
+        let level = doc.grams_in(args).level(args.count("n"));
+        if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
+    }),
     gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
 };

@@ -16,6 +16,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     params: &[
         Param::text("text", "the document"),
         Param::int("n", "how many words make an n-gram").between(1, 64).default(Literal::Int(2)),
+        Param::choice("lang", "the language whose words to find: `''` splits at white space", &["", "zh"])
+            .default(Literal::Text("")),
     ],
     returns: Returns::Float64,
     examples: &[
@@ -27,18 +29,19 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
-    cpu: Cpu::measure(|args| Needs::grams(args.count("n")), |doc, args| nemo_top_ngram_ratio(doc, args.count("n"))),
+    cpu: Cpu::measure(Needs::grams_in, nemo_top_ngram_ratio),
     gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
 };
 
-fn nemo_top_ngram_ratio(doc: &Doc, n: usize) -> f64 {
-    let level = doc.grams().level(n);
+fn nemo_top_ngram_ratio(doc: &Doc, args: &Args) -> f64 {
+    let (n, grams) = (args.count("n"), doc.grams_in(args));
+    let level = grams.level(n);
     if level.top_count == 0 {
         return 1.0;
     }
-    let words = &doc.words().spans[level.top_start..][..n];
+    let words = &doc.words_in(args).spans[level.top_start..][..n];
     let n_finds = n_occurrences(doc.text(), words);
-    scan::ratio(n_finds * (doc.grams().chars(level.top_start, n) + n - 1), doc.n_chars())
+    scan::ratio(n_finds * (grams.chars(level.top_start, n) + n - 1), doc.n_chars())
 }
 
 /// How often the words, with one space between them, occur one after the other in the text.

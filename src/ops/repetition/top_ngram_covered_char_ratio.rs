@@ -1,4 +1,4 @@
-//! `top_ngram_covered_char_ratio(text, n => 2)`: the share of word characters in the most frequent n-gram, each word once.
+//! `top_ngram_covered_char_ratio(text, n => 2)`: the share of word characters in the most frequent n-gram.
 
 use crate::ops::prelude::*;
 
