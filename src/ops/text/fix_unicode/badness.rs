@@ -93,7 +93,7 @@ pub(super) static SEQUENCES: &[&[Set]] = &[
 /// The places of all sequences, in order, that a character may take: bit 0 is the first place of the first one.
 pub(super) fn places(c: char, kinds: Kinds) -> u128 {
     let sets = SEQUENCES.iter().flat_map(|sequence| sequence.iter());
-    sets.enumerate().filter(|(_, set)| set.has(c, kinds)).fold(0, |places, (place, _)| places | 1 << place)
+    sets.enumerate().filter(|(_, set)| set.has(c, kinds)).fold(0, |places, (place, _)| places | (1 << place))
 }
 
 /// The first and the last place of each sequence.

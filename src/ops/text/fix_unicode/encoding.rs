@@ -32,7 +32,7 @@ fn one_step(text: &str) -> Option<String> {
     let possible = code_pages(text);
     let changed = |fixed: &String| fixed != text;
     if let Some(decoded) =
-        (0..N_CODE_PAGES).filter(|page| possible & 1 << page != 0).find_map(|page| redecode(text, page))
+        (0..N_CODE_PAGES).filter(|page| possible & (1 << page) != 0).find_map(|page| redecode(text, page))
     {
         return Some(decoded).filter(changed);
     }
@@ -101,11 +101,14 @@ fn utf8_like(text: &str) -> usize {
     let mut end = 0;
     while let Some(c) = rest.next() {
         let flags = TABLE.info(c).flags;
-        let n_more = match () {
-            () if flags & LEADS_2 != 0 => 1,
-            () if flags & LEADS_3 != 0 => 2,
-            () if flags & LEADS_4 != 0 => 3,
-            () => break,
+        let n_more = if flags & LEADS_2 != 0 {
+            1
+        } else if flags & LEADS_3 != 0 {
+            2
+        } else if flags & LEADS_4 != 0 {
+            3
+        } else {
+            break;
         };
         let n_found = rest.by_ref().take(n_more).take_while(|c| TABLE.info(*c).flags & CONTINUES != 0).count();
         if n_found < n_more {
