@@ -10,6 +10,7 @@
 //! most two after it, so that ASCII stretches are jumped over.
 
 use super::chars::{CharTable, TABLE};
+use super::first_byte;
 use super::tables::*;
 
 /// A set of characters: kinds, and single characters.
@@ -92,7 +93,7 @@ pub(super) static SEQUENCES: &[&[Set]] = &[
 /// The places of all sequences, in order, that a character may take: bit 0 is the first place of the first one.
 pub(super) fn places(c: char, kinds: Kinds) -> u128 {
     let sets = SEQUENCES.iter().flat_map(|sequence| sequence.iter());
-    sets.enumerate().filter(|(_, set)| set.has(c, kinds)).fold(0, |places, (place, _)| places | 1 << place)
+    sets.enumerate().filter(|(_, set)| set.has(c, kinds)).fold(0, |places, (place, _)| places | (1 << place))
 }
 
 /// The first and the last place of each sequence.
@@ -139,7 +140,7 @@ pub(super) fn survey(text: &str) -> Survey {
     let mut begun: u128 = 0;
     let mut at = 0;
     while !survey.bad
-        && let Some(n_ascii) = first_wide(&text.as_bytes()[at..])
+        && let Some(n_ascii) = first_byte(&text.as_bytes()[at..], |byte| !byte.is_ascii())
     {
         let skipped = n_ascii.saturating_sub(CONTEXT);
         if skipped > 0 {
@@ -167,14 +168,6 @@ pub(super) fn survey(text: &str) -> Survey {
         at = text.len() - rest.as_str().len();
     }
     survey
-}
-
-/// The number of bytes before the first one that is not ASCII.
-fn first_wide(bytes: &[u8]) -> Option<usize> {
-    const STRIDE: usize = 16;
-    let ascii = bytes.chunks(STRIDE).take_while(|chunk| chunk.is_ascii()).count() * STRIDE;
-    let within = bytes.get(ascii..)?.iter().position(|byte| !byte.is_ascii())?;
-    Some(ascii + within)
 }
 
 #[cfg(test)]

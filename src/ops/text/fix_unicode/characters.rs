@@ -2,6 +2,7 @@
 //!
 //! Each step gives `None` where it changes nothing.
 
+use super::chars::{RESTYLED, TABLE};
 use super::tables::{CODE_PAGES, WINDOWS_1252};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
@@ -74,16 +75,32 @@ fn is_decimal_digit(c: char) -> bool {
     zeros_before.checked_sub(1).is_some_and(|last| c as u32 - DIGIT_ZEROS[last] < 10)
 }
 
-/// Whether one of the steps of the plain style below changes this character.
+/// Whether the plain style changes this character.
 pub(super) fn is_restyled(c: char) -> bool {
     is_quote(c) || is_line_end(c) || ligature(c).is_some() || is_of_other_width(c)
+}
+
+/// The plain style: Latin ligatures and digraphs in single letters; full-width Latin, half-width Katakana and Hangul
+/// and the ideographic space in their usual width; straight quotation marks; line feeds for every kind of line end.
+pub(super) fn restyle(text: &str) -> Option<String> {
+    let crlf = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
+    let is_restyled = |c| TABLE.info(c).flags & RESTYLED != 0;
+    let rewritten = rewrite(crlf.as_deref().unwrap_or(text), is_restyled, |c, out| match c {
+        _ if is_quote(c) => out.push(if c >= '“' { '"' } else { '\'' }),
+        _ if is_line_end(c) => out.push('\n'),
+        _ => match ligature(c) {
+            Some(letters) => out.push_str(letters),
+            None => out.extend(std::iter::once(c).nfkc()),
+        },
+    });
+    rewritten.or(crlf)
 }
 
 fn ligature(c: char) -> Option<&'static str> {
     Some(match c {
         'Ĳ' => "IJ",
         'ĳ' => "ij",
-        'ŉ' => "ʼn",
+        'ŉ' => "'n",
         'Ǳ' => "DZ",
         'ǲ' => "Dz",
         'ǳ' => "dz",
@@ -107,37 +124,17 @@ fn ligature(c: char) -> Option<&'static str> {
     })
 }
 
-/// Ligatures and digraphs of Latin letters become single letters.
-pub(super) fn split_ligatures(text: &str) -> Option<String> {
-    rewrite(text, |c| ligature(c).is_some(), |c, out| out.push_str(ligature(c).unwrap_or_default()))
-}
-
 fn is_of_other_width(c: char) -> bool {
     c == '\u{3000}' || matches!(c, '\u{ff01}'..='\u{ffef}' if !std::iter::once(c).nfkc().eq([c]))
 }
 
-/// Full-width Latin, half-width Katakana and Hangul, and the ideographic space take their usual width.
-pub(super) fn usual_width(text: &str) -> Option<String> {
-    rewrite(text, is_of_other_width, |c, out| out.extend(std::iter::once(c).nfkc()))
-}
-
+/// Curly quotation marks, and the letter that looks like one.
 fn is_quote(c: char) -> bool {
     matches!(c, 'ʼ' | '‘'..='‟')
 }
 
-/// Curly quotation marks become straight ones.
-pub(super) fn straight_quotes(text: &str) -> Option<String> {
-    rewrite(text, is_quote, |c, out| out.push(if c >= '“' { '"' } else { '\'' }))
-}
-
 fn is_line_end(c: char) -> bool {
     matches!(c, '\r' | '\u{2028}' | '\u{2029}' | '\u{85}')
-}
-
-/// Every kind of line end becomes a line feed.
-pub(super) fn unix_line_ends(text: &str) -> Option<String> {
-    let crlf = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
-    rewrite(crlf.as_deref().unwrap_or(text), is_line_end, |_, out| out.push('\n')).or(crlf)
 }
 
 /// Letters and their accents become one character where there is one.

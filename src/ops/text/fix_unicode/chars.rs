@@ -122,7 +122,8 @@ fn info_of(c: char) -> CharInfo {
 }
 
 fn style_flags(c: char) -> u8 {
-    u8::from(characters::is_removed(c)) * REMOVED | u8::from(characters::is_restyled(c)) * RESTYLED
+    let removed = if characters::is_removed(c) { REMOVED } else { 0 };
+    removed | if characters::is_restyled(c) { RESTYLED } else { 0 }
 }
 
 fn kinds_of(c: char) -> Kinds {

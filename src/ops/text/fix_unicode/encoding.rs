@@ -9,7 +9,7 @@
 use super::badness::is_bad;
 use super::characters::replace_c1;
 use super::chars::{CONTINUES, CharInfo, LEADS_2, LEADS_3, LEADS_4, ONLY_CONTINUES, TABLE};
-use super::tables::{CODE_PAGES, LATIN_1, N_CODE_PAGES};
+use super::tables::{CODE_PAGES, N_CODE_PAGES};
 use super::{MAX_ROUNDS, utf8};
 
 /// Repairs the encoding until nothing more is found; `None` if nothing changed.
@@ -32,18 +32,14 @@ fn one_step(text: &str) -> Option<String> {
     let possible = code_pages(text);
     let changed = |fixed: &String| fixed != text;
     if let Some(decoded) =
-        (0..N_CODE_PAGES).filter(|page| possible & 1 << page != 0).find_map(|page| redecode(text, page))
+        (0..N_CODE_PAGES).filter(|page| possible & (1 << page) != 0).find_map(|page| redecode(text, page))
     {
         return Some(decoded).filter(changed);
     }
     if let Some(fixed) = decode_in_places(text).filter(changed) {
         return Some(fixed);
     }
-    // Latin-1 and nothing else that fits: somebody meant Windows-1252, if its free bytes are not among them.
-    let free = |c| matches!(c, '\u{81}' | '\u{8d}' | '\u{8f}' | '\u{90}' | '\u{9d}');
-    if possible & 1 << LATIN_1 != 0 && !text.contains(free) {
-        return replace_c1(text);
-    }
+    // What is left: Latin-1 that was meant as Windows-1252.
     replace_c1(text)
 }
 
@@ -105,11 +101,14 @@ fn utf8_like(text: &str) -> usize {
     let mut end = 0;
     while let Some(c) = rest.next() {
         let flags = TABLE.info(c).flags;
-        let n_more = match () {
-            () if flags & LEADS_2 != 0 => 1,
-            () if flags & LEADS_3 != 0 => 2,
-            () if flags & LEADS_4 != 0 => 3,
-            () => break,
+        let n_more = if flags & LEADS_2 != 0 {
+            1
+        } else if flags & LEADS_3 != 0 {
+            2
+        } else if flags & LEADS_4 != 0 {
+            3
+        } else {
+            break;
         };
         let n_found = rest.by_ref().take(n_more).take_while(|c| TABLE.info(*c).flags & CONTINUES != 0).count();
         if n_found < n_more {
@@ -118,4 +117,46 @@ fn utf8_like(text: &str) -> usize {
         end = text.len() - rest.as_str().len();
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the UTF-8 of `text` in a code page.
+    fn misread(text: &str, page: usize) -> String {
+        let upper: Vec<char> = CODE_PAGES[page].upper_half().map(|(_, c)| c).collect();
+        text.bytes().map(|byte| if byte < 0x80 { byte.into() } else { upper[usize::from(byte) - 0x80] }).collect()
+    }
+
+    #[test]
+    fn every_code_page_is_undone_also_twice() {
+        for page in 0..N_CODE_PAGES {
+            for text in ["L’été — déjà vu…", "Größe: 5 €", "“naïve” café"] {
+                let once = misread(text, page);
+                assert_eq!(fix_encoding(&once).as_deref(), Some(text), "{once}");
+                let twice = misread(&once, page);
+                assert_eq!(fix_encoding(&twice).as_deref(), Some(text), "{twice}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_beside_good_text_is_undone_in_its_place() {
+        for (text, expected) in [
+            ("日本 cafÃ© 日本", "日本 café 日本"),
+            ("ľ “quoted” â€œbrokenâ€\u{9d} ☃", "ľ “quoted” “broken” ☃"),
+            ("☃ \u{80}5 \u{81}", "☃ €5 \u{81}"),
+        ] {
+            assert_eq!(fix_encoding(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn good_text_is_left_alone() {
+        for text in ["", "plain", "Ça va, Ñandú?", "Ελληνικά και русский", "日本語", "ÅÄÖ", "Â"]
+        {
+            assert_eq!(fix_encoding(text), None, "{text}");
+        }
+    }
 }

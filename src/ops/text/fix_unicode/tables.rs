@@ -99,10 +99,7 @@ impl CodePage {
 /// The number of code pages.
 pub(super) const N_CODE_PAGES: usize = 10;
 
-/// The place of Latin-1 in [`CODE_PAGES`].
-pub(super) const LATIN_1: usize = 0;
-
-/// The place of Windows-1252.
+/// The place of Windows-1252 in [`CODE_PAGES`].
 pub(super) const WINDOWS_1252: usize = 1;
 
 /// The code pages in the order in which they are tried: Latin-1, Windows-1252, -1251, -1250, -1253, -1254, -1257,
