@@ -11,8 +11,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     details: "The key is `language/extension`, as `python/py`; the language in any case, with spaces or hyphens, `C#` or \
               `c-sharp`. `language`: the name in the table, empty if the table does not have it. `include`: whether such \
               files are worth having; false for an extension that is not in the table. `longest_line`, `mean_line`: the \
-              most characters of a line (`code_longest_line`) and of a mean line (`code_mean_line`); \
-              9223372036854775807 without a limit. `plain_ratio`, `letter_ratio`: the least `code_plain_ratio` and \
+              most characters of a line (`code_longest_line`) and of a line on average; \
+              9223372036854775807 without a limit. `plain_ratio`, `letter_ratio`: the least share of the characters `[a-zA-Z0-9\\n?!,.]` and the least \
               `code_letter_ratio`; 0 without a limit. The table is NeMo Curator's `code_meta.csv`, made for StarCoder; \
               `nemo_per_extension` applies it.",
     params: &[Param::text("key", "language and extension, with a slash between them")],
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_table_is_whole() {
         assert_eq!(TABLE.len(), 89);
-        assert_eq!(TABLE.values().map(HashMap::len).sum::<usize>(), 299);
+        assert_eq!(TABLE.values().map(HashMap::len).sum::<usize>(), 302);
         assert!(TABLE["dockerfile"].contains_key(""));
         assert!(TABLE.values().flat_map(HashMap::values).all(|limits| limits.include || limits.longest_line.is_none()));
     }

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("html_text(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(4.0), // estimate
+    cost: Cost::ns_per_byte(2.0),
     cpu: Cpu::Text(|text, _| match memchr::memchr2(b'<', b'&', text.as_bytes()) {
         Some(_) => Cow::Owned(html::visible_text(text)),
         None if text.trim_matches([' ', '\n', '\t', '\x0c', '\r']).is_empty() => Cow::Owned(html::visible_text(text)),

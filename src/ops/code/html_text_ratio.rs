@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("html_text_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(4.0), // estimate
+    cost: Cost::ns_per_byte(2.0),
     cpu: Cpu::Float(|text, args| {
         let n_visible = html::visible_text(text).chars().count();
         if n_visible < args.count("min_chars") { 0.0 } else { scan::ratio(n_visible, text.chars().count()) }

@@ -2,10 +2,7 @@
 
 mod code_letter_ratio;
 mod code_limits;
-mod code_lines;
 mod code_longest_line;
-mod code_mean_line;
-mod code_plain_ratio;
 mod comment_ratio;
 mod comments;
 mod has_xml_header;
@@ -20,10 +17,7 @@ use super::spec::OpSpec;
 pub(super) static OPERATORS: &[&OpSpec] = &[
     &code_letter_ratio::SPEC,
     &code_limits::SPEC,
-    &code_lines::SPEC,
     &code_longest_line::SPEC,
-    &code_mean_line::SPEC,
-    &code_plain_ratio::SPEC,
     &comment_ratio::SPEC,
     &has_xml_header::SPEC,
     &html_text::SPEC,

@@ -11,7 +11,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
               and joined with a line feed) / characters. Docstrings are those of the module, of classes and of functions, \
               not of `async def`. 0 for a file that Python 3.11's `ast.parse` or `tokenize` refuses; an empty document \
               gives 0. As NeMo Curator's PythonCommentToCodeFilter, which keeps 0.01 to 0.85. Not checked: the names in \
-              `\\\\N{…}`, and what the compiler alone refuses.",
+              `\\N{…}`, and what the compiler alone refuses.",
     params: &[Param::text("text", "the source file")],
     returns: Returns::Float64,
     examples: &[
@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("python_comment_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(15.0), // estimate
+    cost: Cost::ns_per_byte(20.0),
     cpu: Cpu::Float(|text, _| {
         scan::ratio(python::comment_and_docstring_chars(text).unwrap_or(0), text.chars().count())
     }),

@@ -1,23 +1,11 @@
 //! Named character references of HTML.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-/// One line a name: the name, `*` if it is known without a semicolon too, and its one or two code points in hexadecimal.
-/// From the table of named character references of the HTML standard.
-const TABLE: &str = include_str!("entities.txt");
-
-static CHARACTERS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
-    let characters = |codes: &str| -> String {
-        codes.split(' ').filter_map(|code| char::from_u32(u32::from_str_radix(code, 16).ok()?)).collect()
-    };
-    let lines = TABLE.lines().filter_map(|line| line.split_once(' '));
-    lines.map(|(name, codes)| (name.trim_end_matches('*'), characters(codes))).collect()
-});
+use htmlize::ENTITIES;
 
 /// The characters that `&name;` stands for.
 pub(super) fn named(name: &str) -> Option<&'static str> {
-    CHARACTERS.get(name).map(String::as_str)
+    let characters = ENTITIES.get(format!("&{name};").as_bytes())?;
+    std::str::from_utf8(characters).ok()
 }
 
 /// The character that `&#number;` stands for: what HTML says, so 0, surrogates and numbers past Unicode are replaced,

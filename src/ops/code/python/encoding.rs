@@ -27,14 +27,17 @@ pub(super) fn decode_as_declared(text: &str) -> Option<Cow<'_, str>> {
     if UTF_8.contains(&plain.as_str()) {
         return Some(Cow::Borrowed(body));
     }
-    let is_single_byte = is_latin || SINGLE_BYTE.contains(&plain.as_str());
-    let is_known = is_single_byte || ASCII.contains(&plain.as_str()) || MULTI_BYTE.contains(&plain.as_str());
-    match (is_known, body.is_ascii()) {
-        (false, _) => None,
-        (true, true) => Some(Cow::Borrowed(body)),
+    let single_byte = SINGLE_BYTE.iter().find(|(names, _)| names.split(' ').any(|known| known == plain));
+    let holes = if is_latin { Some::<&[u8]>(&[]) } else { single_byte.map(|(_, holes)| *holes) };
+    let is_known = holes.is_some() || ASCII.contains(&plain.as_str()) || OTHERS.contains(&plain.as_str());
+    match holes {
+        _ if !is_known => None,
+        _ if body.is_ascii() => Some(Cow::Borrowed(body)),
         // Which character a byte stands for does not matter for comments, as long as it is one that is not ASCII.
-        (true, false) if is_single_byte => Some(Cow::Owned(body.bytes().map(char::from).collect())),
-        (true, false) => None,
+        Some(holes) if !body.bytes().any(|byte| holes.contains(&byte)) => {
+            Some(Cow::Owned(body.bytes().map(char::from).collect()))
+        }
+        _ => None,
     }
 }
 
@@ -67,60 +70,23 @@ fn cookie(line: &str) -> Option<&str> {
 // Names as Python's codecs know them, without hyphens and underscores.
 const UTF_8: &[&str] = &["utf8", "u8", "utf", "cp65001", "utf8ucs2", "utf8ucs4", "utf8sig"];
 const ASCII: &[&str] = &["ascii", "usascii", "646", "ansix3.41968", "iso646us", "us", "cp367", "ibm367"];
-const SINGLE_BYTE: &[&str] = &[
-    "latin1",
-    "latin",
-    "l1",
-    "iso88591",
-    "8859",
-    "cp819",
-    "ibm819",
-    "iso8859",
-    "iso88592",
-    "latin2",
-    "iso88593",
-    "iso88594",
-    "iso88595",
-    "cyrillic",
-    "iso88597",
-    "greek",
-    "iso88599",
-    "latin5",
-    "iso885910",
-    "iso885913",
-    "iso885914",
-    "iso885915",
-    "latin9",
-    "iso885916",
-    "koi8r",
-    "koi8u",
-    "koi8t",
-    "cp437",
-    "cp850",
-    "cp852",
-    "cp855",
-    "cp858",
-    "cp860",
-    "cp861",
-    "cp862",
-    "cp863",
-    "cp865",
-    "cp866",
-    "cp1251",
-    "windows1251",
-    "cp1256",
-    "windows1256",
-    "macroman",
-    "macintosh",
-    "maccyrillic",
-    "macgreek",
-    "maclatin2",
-    "mactcturkish",
-    "macturkish",
-    "kz1048",
-    "ptcp154",
+/// Encodings with a byte for each character: their names, and the bytes from 0x80 that stand for none.
+const SINGLE_BYTE: &[(&str, &[u8])] = &[
+    ("latin1 latin l1 iso88591 8859 cp819 ibm819 iso8859 iso88592 latin2 iso88594 latin4 iso88595 cyrillic", &[]),
+    ("iso88599 latin5 iso885910 latin6 iso885913 latin7 iso885914 latin8 iso885915 latin9 iso885916 latin10", &[]),
+    ("koi8r koi8u ptcp154 macroman macintosh maccyrillic macgreek maclatin2 macturkish cp720 cp737 cp775 cp1125", &[]),
+    ("cp437 cp850 cp852 cp855 cp858 cp860 cp861 cp862 cp863 cp865 cp866 cp1256 windows1256", &[]),
+    ("cp1250 windows1250", &[0x81, 0x83, 0x88, 0x90, 0x98]),
+    ("cp1251 windows1251 kz1048", &[0x98]),
+    ("cp1252 windows1252", &[0x81, 0x8d, 0x8f, 0x90, 0x9d]),
+    ("cp1254 windows1254", &[0x81, 0x8d, 0x8e, 0x8f, 0x90, 0x9d, 0x9e]),
+    ("cp1257 windows1257", &[0x81, 0x83, 0x88, 0x8a, 0x8c, 0x90, 0x98, 0x9a, 0x9c, 0x9f, 0xa1, 0xa5]),
+    ("cp1258 windows1258", &[0x81, 0x8a, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9d, 0x9e]),
+    ("iso88593 latin3", &[0xa5, 0xae, 0xbe, 0xc3, 0xd0, 0xe3, 0xf0]),
+    ("iso88597 greek", &[0xae, 0xd2, 0xff]),
 ];
-const MULTI_BYTE: &[&str] = &[
+/// Encodings that we know of and cannot decode: text outside ASCII is refused, which Python nearly always does, too.
+const OTHERS: &[&str] = &[
     "eucjp",
     "ujis",
     "shiftjis",
@@ -139,30 +105,41 @@ const MULTI_BYTE: &[&str] = &[
     "euckr",
     "cp949",
     "johab",
-    "cp1250",
-    "windows1250",
-    "cp1252",
-    "windows1252",
     "cp1253",
     "windows1253",
-    "cp1254",
-    "windows1254",
     "cp1255",
     "windows1255",
-    "cp1257",
-    "windows1257",
-    "cp1258",
-    "windows1258",
     "cp874",
     "tis620",
     "iso885911",
     "iso88596",
     "iso88598",
-    "cp720",
-    "cp737",
-    "cp775",
     "cp857",
     "cp864",
     "cp869",
-    "cp1125",
+    "koi8t",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // As `tokenize.tokenize` reads the UTF-8 bytes of each in Python 3.11.
+    #[test]
+    fn the_declared_encoding_reads_the_bytes() {
+        for (text, expected) in [
+            ("é", Some("é")),
+            ("# coding: utf8\né", Some("# coding: utf8\né")),
+            ("#!x\n# -*- coding: latin-1 -*-\né", Some("#!x\n# -*- coding: latin-1 -*-\nÃ©")),
+            ("x\n# coding: latin-1\né", Some("x\n# coding: latin-1\né")),
+            ("# coding=nope", None),
+            ("# coding=ascii\né", None),
+            ("# vim: fileencoding=cp1252\né", Some("# vim: fileencoding=cp1252\nÃ©")),
+            ("# coding=cp1252\n\u{c1}", None),
+            ("\u{feff}# coding: utf-8", Some("# coding: utf-8")),
+            ("\u{feff}# coding: latin-1", None),
+        ] {
+            assert_eq!(decode_as_declared(text).as_deref(), expected, "{text:?}");
+        }
+    }
+}

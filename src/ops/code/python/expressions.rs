@@ -68,7 +68,7 @@ impl Parser<'_> {
 
     /// `yield`, `yield a, b`, `yield from a`.
     pub(super) fn yield_expression(&mut self) -> Option<()> {
-        self.expect("yield")?;
+        self.take("yield")?;
         if self.accept("from") {
             self.expression()?;
         } else if self.starts_expression() {
@@ -86,7 +86,7 @@ impl Parser<'_> {
     pub(super) fn named_expression(&mut self) -> Option<Expr> {
         if self.is_name_at(0) && self.text_at(1) == ":=" {
             self.name()?;
-            self.expect(":=")?;
+            self.take(":=")?;
             self.expression()?;
             return Some(Expr { is_named: true, ..Expr::default() });
         }
@@ -108,7 +108,7 @@ impl Parser<'_> {
             if self.accept("lambda") {
                 is_plain = false;
                 self.parameters(":", true)?;
-                self.expect(":")?;
+                self.take(":")?;
                 continue;
             }
             let first = self.operators(Operators::All)?;
@@ -117,7 +117,7 @@ impl Parser<'_> {
             }
             is_plain = false;
             self.operators(Operators::All)?;
-            self.expect("else")?;
+            self.take("else")?;
         }
     }
 
@@ -222,7 +222,7 @@ impl Parser<'_> {
         }
         if self.text() == "yield" {
             self.yield_expression()?;
-            self.expect(")")?;
+            self.take(")")?;
             return Some(Expr::default());
         }
         let first = self.star_named_expression()?;
@@ -230,7 +230,7 @@ impl Parser<'_> {
             "," => self.rest_of_sequence(first, ")"),
             "for" | "async" if !first.is_starred => {
                 self.comprehension()?;
-                self.expect(")")?;
+                self.take(")")?;
                 Some(Expr::default())
             }
             ")" if !first.is_starred => {
@@ -249,7 +249,7 @@ impl Parser<'_> {
         let first = self.star_named_expression()?;
         if matches!(self.text(), "for" | "async") && !first.is_starred {
             self.comprehension()?;
-            self.expect("]")?;
+            self.take("]")?;
             return Some(Expr::default());
         }
         self.rest_of_sequence(first, "]")
@@ -260,7 +260,7 @@ impl Parser<'_> {
         while self.accept(",") && self.text() != close {
             items.push(self.star_named_expression()?);
         }
-        self.expect(close)?;
+        self.take(close)?;
         Some(Expr::sequence(&items))
     }
 
@@ -274,7 +274,7 @@ impl Parser<'_> {
         if !is_unpacked && self.text() != ":" {
             if matches!(self.text(), "for" | "async") && !first.is_starred {
                 self.comprehension()?;
-                self.expect("}")?;
+                self.take("}")?;
             } else {
                 self.rest_of_sequence(first, "}")?;
             }
@@ -286,11 +286,11 @@ impl Parser<'_> {
         if self.accept("**") {
             self.arithmetic()?;
         } else {
-            self.expect(":")?;
+            self.take(":")?;
             self.expression()?;
             if matches!(self.text(), "for" | "async") {
                 self.comprehension()?;
-                self.expect("}")?;
+                self.take("}")?;
                 return Some(Expr::default());
             }
         }
@@ -299,11 +299,11 @@ impl Parser<'_> {
                 self.arithmetic()?;
             } else {
                 self.expression()?;
-                self.expect(":")?;
+                self.take(":")?;
                 self.expression()?;
             }
         }
-        self.expect("}")?;
+        self.take("}")?;
         Some(Expr::default())
     }
 
@@ -311,9 +311,9 @@ impl Parser<'_> {
     fn comprehension(&mut self) -> Option<()> {
         while matches!(self.text(), "for" | "async") {
             self.accept("async");
-            self.expect("for")?;
+            self.take("for")?;
             self.targets()?;
-            self.expect("in")?;
+            self.take("in")?;
             self.operators(Operators::All)?;
             while self.accept("if") {
                 self.operators(Operators::All)?;
@@ -331,7 +331,7 @@ impl Parser<'_> {
                 self.slice()?;
             }
             if !self.accept(",") || self.text() == "]" {
-                return self.expect("]");
+                return self.take("]");
             }
         }
     }
@@ -343,7 +343,7 @@ impl Parser<'_> {
                 return Some(());
             }
         }
-        self.expect(":")?;
+        self.take(":")?;
         if !matches!(self.text(), ":" | "," | "]") {
             self.expression()?;
         }
@@ -377,7 +377,7 @@ impl Parser<'_> {
                 self.named_expression()?;
                 if is_call && is_first && matches!(self.text(), "for" | "async") {
                     self.comprehension()?;
-                    return self.expect(")");
+                    return self.take(")");
                 }
             }
             is_first = false;
@@ -385,6 +385,6 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(")")
+        self.take(")")
     }
 }

@@ -11,8 +11,8 @@ use super::docstring;
 use super::lexer::{self, Kind, Token};
 use super::strings::Literal;
 
-/// As deep may expressions nest.
-const MAX_DEPTH: usize = 400;
+/// As deep may expressions and blocks nest: enough for all brackets and indentations that the lexer lets pass.
+const MAX_DEPTH: usize = 550;
 
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
@@ -138,11 +138,11 @@ impl<'t> Parser<'t> {
         is_here
     }
 
-    pub(super) fn expect(&mut self, text: &str) -> Option<()> {
+    pub(super) fn take(&mut self, text: &str) -> Option<()> {
         self.accept(text).then_some(())
     }
 
-    pub(super) fn expect_kind(&mut self, kind: Kind) -> Option<Token<'t>> {
+    pub(super) fn take_kind(&mut self, kind: Kind) -> Option<Token<'t>> {
         (self.kind() == kind).then(|| self.advance())
     }
 
@@ -156,7 +156,7 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn end_of_line(&mut self) -> Option<()> {
-        self.expect_kind(Kind::Newline).map(|_| ())
+        self.take_kind(Kind::Newline).map(|_| ())
     }
 
     /// Runs `rule` one level deeper.

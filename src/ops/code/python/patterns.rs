@@ -15,11 +15,11 @@ impl Parser<'_> {
     }
 
     fn read_header(&mut self) -> Option<()> {
-        self.expect("match")?;
+        self.take("match")?;
         self.subject()?;
-        self.expect(":")?;
+        self.take(":")?;
         self.end_of_line()?;
-        self.expect_kind(Kind::Indent)?;
+        self.take_kind(Kind::Indent)?;
         (self.text() == "case").then_some(())
     }
 
@@ -59,7 +59,7 @@ impl Parser<'_> {
     /// The cases of a `match`, up to the end of its block.
     pub(super) fn cases(&mut self) -> Option<()> {
         while self.kind() != Kind::Dedent {
-            self.expect("case")?;
+            self.take("case")?;
             self.open_pattern()?;
             if self.accept("if") {
                 self.named_expression()?;
@@ -137,9 +137,9 @@ impl Parser<'_> {
     fn number(&mut self) -> Option<()> {
         self.accept("-");
         let is_imaginary = |text: &str| text.ends_with(['j', 'J']);
-        let first = self.expect_kind(Kind::Number)?.text;
+        let first = self.take_kind(Kind::Number)?.text;
         if self.accept("+") || self.accept("-") {
-            let second = self.expect_kind(Kind::Number)?.text;
+            let second = self.take_kind(Kind::Number)?.text;
             return (!is_imaginary(first) && is_imaginary(second)).then_some(());
         }
         Some(())
@@ -157,11 +157,11 @@ impl Parser<'_> {
         while self.accept(",") && self.text() != close {
             self.star_or_pattern()?;
         }
-        self.expect(close)
+        self.take(close)
     }
 
     fn mapping_pattern(&mut self) -> Option<()> {
-        self.expect("{")?;
+        self.take("{")?;
         while self.text() != "}" {
             if self.accept("**") {
                 if self.name()? == "_" {
@@ -177,7 +177,7 @@ impl Parser<'_> {
                 }
                 Kind::Name => {
                     self.name()?;
-                    self.expect(".")?;
+                    self.take(".")?;
                     self.name()?;
                     while self.accept(".") {
                         self.name()?;
@@ -185,13 +185,13 @@ impl Parser<'_> {
                 }
                 _ => self.number()?,
             }
-            self.expect(":")?;
+            self.take(":")?;
             self.pattern()?;
             if !self.accept(",") {
                 break;
             }
         }
-        self.expect("}")
+        self.take("}")
     }
 
     /// After `Class(`: patterns, then `name=pattern`.
@@ -210,6 +210,6 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(")")
+        self.take(")")
     }
 }

@@ -50,12 +50,12 @@ impl Parser<'_> {
 
     /// `:` and the statements that belong to it. `is_documented`: its first text is a docstring.
     pub(super) fn block(&mut self, is_documented: bool) -> Option<()> {
-        self.expect(":")?;
+        self.take(":")?;
         if self.kind() != Kind::Newline {
             return self.simple_statements(is_documented);
         }
         self.advance();
-        self.expect_kind(Kind::Indent)?;
+        self.take_kind(Kind::Indent)?;
         let mut is_first = is_documented;
         while self.kind() != Kind::Dedent {
             self.nested(|parser| parser.statement(is_first))?;
@@ -70,7 +70,7 @@ impl Parser<'_> {
     }
 
     fn if_statement(&mut self) -> Option<()> {
-        self.expect("if")?;
+        self.take("if")?;
         loop {
             self.named_expression()?;
             self.block(false)?;
@@ -81,16 +81,16 @@ impl Parser<'_> {
     }
 
     fn for_statement(&mut self) -> Option<()> {
-        self.expect("for")?;
+        self.take("for")?;
         self.targets()?;
-        self.expect("in")?;
+        self.take("in")?;
         self.star_expressions()?;
         self.block(false)?;
         self.else_block()
     }
 
     fn try_statement(&mut self) -> Option<()> {
-        self.expect("try")?;
+        self.take("try")?;
         self.block(false)?;
         if self.accept("finally") {
             return self.block(false);
@@ -119,7 +119,7 @@ impl Parser<'_> {
 
     /// A bracket after `with` holds the items, or belongs to the first of them.
     fn with_statement(&mut self) -> Option<()> {
-        self.expect("with")?;
+        self.take("with")?;
         let start = self.mark();
         if self.bracketed_items().is_none() {
             self.back_to(start);
@@ -132,14 +132,14 @@ impl Parser<'_> {
     }
 
     fn bracketed_items(&mut self) -> Option<()> {
-        self.expect("(")?;
+        self.take("(")?;
         loop {
             self.with_item(&[",", ")"])?;
             if !self.accept(",") || self.text() == ")" {
                 break;
             }
         }
-        self.expect(")")?;
+        self.take(")")?;
         (self.text() == ":").then_some(())
     }
 
@@ -168,7 +168,7 @@ impl Parser<'_> {
     }
 
     fn class(&mut self) -> Option<()> {
-        self.expect("class")?;
+        self.take("class")?;
         self.name()?;
         if self.accept("(") {
             self.arguments(false)?;
@@ -178,11 +178,11 @@ impl Parser<'_> {
 
     /// `def`; that of an `async def` is not asked for its docstring.
     fn function(&mut self, is_documented: bool) -> Option<()> {
-        self.expect("def")?;
+        self.take("def")?;
         self.name()?;
-        self.expect("(")?;
+        self.take("(")?;
         self.parameters(")", false)?;
-        self.expect(")")?;
+        self.take(")")?;
         if self.accept("->") {
             self.expression()?;
         }
@@ -287,7 +287,7 @@ impl Parser<'_> {
     }
 
     fn import(&mut self) -> Option<()> {
-        self.expect("import")?;
+        self.take("import")?;
         loop {
             self.dotted_name()?;
             self.alias()?;
@@ -298,7 +298,7 @@ impl Parser<'_> {
     }
 
     fn import_from(&mut self) -> Option<()> {
-        self.expect("from")?;
+        self.take("from")?;
         let mut is_relative = false;
         while self.accept(".") || self.accept("...") {
             is_relative = true;
@@ -306,7 +306,7 @@ impl Parser<'_> {
         if !is_relative || self.text() != "import" {
             self.dotted_name()?;
         }
-        self.expect("import")?;
+        self.take("import")?;
         if self.accept("*") {
             return Some(());
         }
@@ -318,6 +318,6 @@ impl Parser<'_> {
                 break;
             }
         }
-        if is_bracketed { self.expect(")") } else { Some(()) }
+        if is_bracketed { self.take(")") } else { Some(()) }
     }
 }
