@@ -23,16 +23,16 @@ pub(super) static SPEC: OpSpec = OpSpec {
 };
 
 fn fold_case(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => Cow::Owned(text.to_ascii_lowercase()),
-            false => Cow::Borrowed(text),
-        };
-    }
     let mut out = String::with_capacity(text.len() + text.len() / 16);
-    for c in text.chars() {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (ascii, after) = rest.split_at(rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()));
+        let start = out.len();
+        out.push_str(ascii);
+        out[start..].make_ascii_lowercase();
+        let Some(c) = after.chars().next() else { break };
+        rest = &after[c.len_utf8()..];
         match c {
-            _ if c.is_ascii() => out.push(c.to_ascii_lowercase()),
             // Unicode folds to the lower case of the upper case, but for these letters.
             'ı' => out.push('ı'),
             'ẞ' => out.push_str("ss"),

@@ -41,7 +41,10 @@ fn is_invisible(c: char) -> bool {
 }
 
 fn remove_chars(text: &str, is_removed: impl Fn(char) -> bool) -> Cow<'_, str> {
-    match text.find(&is_removed) {
+    // Clean ASCII, the common case, is seen at a glance.
+    let is_plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let checked_from = text.bytes().position(|byte| !is_plain(byte)).unwrap_or(text.len());
+    match text[checked_from..].find(&is_removed).map(|at| checked_from + at) {
         None => Cow::Borrowed(text),
         Some(first) => {
             let mut out = String::with_capacity(text.len());
