@@ -1,9 +1,9 @@
 //! E-mail addresses.
 //!
-//! `local@label.label…tld`. The local part has up to 64 letters, digits and `._%+-'`, begins with a letter, digit or `_`,
-//! and has no two full stops in a row. Labels have up to 63 letters, digits and `-`, not at their ends; the last one, at
-//! least two letters, is no ending of a picture's or program's file (`icon@2x.png`). Letters are those of the alphabets
-//! of Europe, so that text written without spaces does not become part of an address.
+//! `local@label.label…tld`. The local part has up to 64 letters, digits and `._%+-'`, begins with a letter, digit or
+//! `_`, and has no two full stops in a row. Labels have up to 63 letters, digits and `-`, not at their ends; the last
+//! one, at least two letters, is no ending of a picture's or program's file (`icon@2x.png`). Letters are those of the
+//! alphabets of Europe, so that text written without spaces does not become part of an address.
 
 use super::walk::char_at;
 
