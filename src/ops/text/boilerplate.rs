@@ -3,8 +3,8 @@
 //! The list is C4's, as NeMo Curator extended it; two of NeMo's fourteen (the notices that say "uses cookies") are left
 //! out because every text that holds them holds a shorter one of the list.
 //!
-//! Invariant: one walk over the text, with a table look-up for each byte; a sentence is compared only where a rare letter
-//! of it stands. Letters are compared as Python's `lower()` makes them: A is a, and the Kelvin sign is k.
+//! Invariant: one walk over the text, with a table look-up for each byte; a sentence is compared only where a rare
+//! letter of it stands. Letters are compared as Python's `lower()` makes them: A is a, and the Kelvin sign is k.
 
 use memchr::memmem;
 use std::borrow::Cow;
@@ -36,10 +36,10 @@ const STEMS: [Stem; 4] = [
             "use of cookies",
             "use cookies",
             "necessary cookies are absolutely essential for the website to function properly. this category only \
-             includes cookies that ensures basic functionalities and security features of the website. these cookies do \
-             not store any personal information.",
-            "any cookies that may not be particularly necessary for the website to function and is used specifically to \
-             collect user personal data via analytics, ads, other embedded contents are termed as non-necessary \
+             includes cookies that ensures basic functionalities and security features of the website. these cookies \
+             do not store any personal information.",
+            "any cookies that may not be particularly necessary for the website to function and is used specifically \
+             to collect user personal data via analytics, ads, other embedded contents are termed as non-necessary \
              cookies. it is mandatory to procure user consent prior to running these cookies on your website.",
             "if you continue to browse this site without changing your cookie settings, you agree to this use. \
              acceptread more",

@@ -6,9 +6,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "limit_newlines",
     family: Family::Text,
     summary: "no more than `max` line feeds, or CR LF pairs, follow each other; the kind of line end is kept",
-    details: "First each run of more than `max` line feeds is cut to `max`, then each run of more than `max` CR LF pairs. \
-              With the default, this is NeMo Curator's NewlineNormalizer. `normalize_newlines` also makes all line ends \
-              alike. An empty document stays empty.",
+    details: "First each run of more than `max` line feeds is cut to `max`, then each run of more than `max` CR LF \
+              pairs. With the default, this is NeMo Curator's NewlineNormalizer. `normalize_newlines` also makes all \
+              line ends alike. An empty document stays empty.",
     params: &[
         Param::text("text", "the document"),
         Param::int("max", "line ends that may follow each other").at_least(1).default(Literal::Int(2)),
@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("limit_newlines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // lab: clean text
+    cost: Cost::ns_per_byte(0.3), // measured on clean text
     cpu: Cpu::Text(|text, args| limit_newlines(text, args.count("max"))),
     gpu: Gpu::NOT_YET,
 };

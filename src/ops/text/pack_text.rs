@@ -7,9 +7,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "pack_text",
     family: Family::Text,
     summary: "the document in pieces of whole segments, each of at most `max_chars` characters",
-    details: "Segments are what `separator` separates. In order, a segment joins the piece before it if that piece, the \
-              separator and the segment together have at most `max_chars` characters; else it begins a new piece. A \
-              segment is never cut: one that is longer makes a longer piece of its own. Joining the pieces with the \
+    details: "Segments are what `separator` separates. In order, a segment joins the piece before it if that piece, \
+              the separator and the segment together have at most `max_chars` characters; else it begins a new piece. \
+              A segment is never cut: one that is longer makes a longer piece of its own. Joining the pieces with the \
               separator gives the document back. An empty document is one empty piece. The packing of NeMo Curator's \
               DocumentJoiner with `max_length`, where lengths are characters.",
     params: &[

@@ -6,10 +6,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "remove_control_chars",
     family: Family::Text,
     summary: "control characters are deleted, except tab, line feed and carriage return",
-    details: "Control characters are Unicode's category Cc (U+0000 to U+001F, U+007F to U+009F). With `invisible`, also: \
-              the byte order mark U+FEFF, zero width space and word joiner, soft hyphen, the marks and overrides of \
-              writing direction, and U+FFF9 to U+FFFC. The joiners U+200C and U+200D always stay: scripts and emoji need \
-              them. An empty document stays empty.",
+    details: "Control characters are Unicode's category Cc (U+0000 to U+001F, U+007F to U+009F). With `invisible`, \
+              also: the byte order mark U+FEFF, zero width space and word joiner, soft hyphen, the marks and overrides \
+              of writing direction, and U+FFF9 to U+FFFC. The joiners U+200C and U+200D always stay: scripts and emoji \
+              need them. An empty document stays empty.",
     params: &[
         Param::text("text", "the document"),
         Param::bool("invisible", "also delete invisible characters of other kinds").default(Literal::Bool(false)),
@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("remove_control_chars(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.8), // lab
+    cost: Cost::ns_per_byte(0.8), // measured on mixed documents
     cpu: Cpu::Text(|text, args| match args.bool("invisible") {
         true => remove_chars(text, |c| is_control(c) || is_invisible(c)),
         false => remove_chars(text, is_control),
@@ -41,7 +41,10 @@ fn is_invisible(c: char) -> bool {
 }
 
 fn remove_chars(text: &str, is_removed: impl Fn(char) -> bool) -> Cow<'_, str> {
-    match text.find(&is_removed) {
+    // Clean ASCII, the common case, is seen at a glance.
+    let is_plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let checked_from = text.bytes().position(|byte| !is_plain(byte)).unwrap_or(text.len());
+    match text[checked_from..].find(&is_removed).map(|at| checked_from + at) {
         None => Cow::Borrowed(text),
         Some(first) => {
             let mut out = String::with_capacity(text.len());

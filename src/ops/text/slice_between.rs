@@ -7,10 +7,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "slice_between",
     family: Family::Text,
     summary: "the text from the first `left` to the last `right`, which may be kept or not",
-    details: "A document without `left` or without `right` gives an empty text, and so does one whose last `right` comes \
-              before its first `left`. An empty `left` is the beginning, an empty `right` the end. With `strip`, white \
-              space at both ends of the result goes too. As NeMo Curator's Slicer with texts; `slice_chars` counts \
-              characters instead. An empty document gives an empty text.",
+    details: "A document without `left` or without `right` gives an empty text, and so does one whose last `right` \
+              comes before its first `left`. An empty `left` is the beginning, an empty `right` the end. With `strip`, \
+              white space at both ends of the result goes too. As NeMo Curator's Slicer with texts; `slice_chars` \
+              counts characters instead. An empty document gives an empty text.",
     params: &[
         Param::text("text", "the document"),
         Param::text("left", "where the slice begins").default(Literal::Text("")),

@@ -6,10 +6,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "slice_chars",
     family: Family::Text,
     summary: "the characters from number `first` up to, and without, number `last`",
-    details: "Python's `text[first:last]`: characters are numbered from 0, a negative number counts from the end, numbers \
-              past either end mean that end, and a slice that ends before it begins is empty. With `strip`, white space \
-              at both ends of the slice goes too. As NeMo Curator's Slicer with whole numbers (where `strip` is the \
-              default); `slice_between` looks for texts instead.",
+    details: "Python's `text[first:last]`: characters are numbered from 0, a negative number counts from the end, \
+              numbers past either end mean that end, and a slice that ends before it begins is empty. With `strip`, \
+              white space at both ends of the slice goes too. As NeMo Curator's Slicer with whole numbers (where \
+              `strip` is the default); `slice_between` looks for texts instead.",
     params: &[
         Param::text("text", "the document"),
         Param::int("first", "the first character to keep").default(Literal::Int(0)),

@@ -6,11 +6,11 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "split_text",
     family: Family::Text,
     summary: "the segments of the document, which `separator` separates",
-    details: "The separator is taken literally; it is in no segment, and joining the segments with it gives the document \
-              back. With the default, segments are paragraphs. An empty document is one empty segment; an empty separator \
-              separates nothing. `unnest` makes a row of each segment, `string_agg(segment, separator ORDER BY number)` \
-              joins them again; `pack_text` makes segments as long as a limit allows. NeMo Curator's DocumentSplitter \
-              takes a separator of more than one character for a regular expression.",
+    details: "The separator is taken literally; it is in no segment, and joining the segments with it gives the \
+              document back. With the default, segments are paragraphs. An empty document is one empty segment; an \
+              empty separator separates nothing. `unnest` makes a row of each segment, `string_agg(segment, separator \
+              ORDER BY number)` joins them again; `pack_text` makes segments as long as a limit allows. NeMo Curator's \
+              DocumentSplitter takes a separator of more than one character for a regular expression.",
     params: &[
         Param::text("text", "the document"),
         Param::text("separator", "what stands between two segments").default(Literal::Text("\n\n")),

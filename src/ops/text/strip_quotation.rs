@@ -6,10 +6,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     name: "strip_quotation",
     family: Family::Text,
     summary: "the double quotation marks around a whole document are deleted",
-    details: "The document must be longer than two characters and begin and end with `\"`. If it has several lines and the \
-              first one ends with `\"`, then the marks are taken for those of single lines, and the document stays as it \
-              is. As NeMo Curator's QuotationRemover, which models that write training data call for. An empty document \
-              stays empty.",
+    details: "The document must be longer than two characters and begin and end with `\"`. If it has several lines and \
+              the first one ends with `\"`, then the marks are taken for those of single lines, and the document stays \
+              as it is. As NeMo Curator's QuotationRemover, which models that write training data call for. An empty \
+              document stays empty.",
     params: &[Param::text("text", "the document")],
     returns: Returns::Utf8,
     examples: &[

@@ -1,9 +1,9 @@
 //! E-mail addresses.
 //!
-//! `local@label.label…tld`. The local part has up to 64 letters, digits and `._%+-'`, begins with a letter, digit or `_`,
-//! and has no two full stops in a row. Labels have up to 63 letters, digits and `-`, not at their ends; the last one, at
-//! least two letters, is no ending of a picture's or program's file (`icon@2x.png`). Letters are those of the alphabets
-//! of Europe, so that text written without spaces does not become part of an address.
+//! `local@label.label…tld`. The local part has up to 64 letters, digits and `._%+-'`, begins with a letter, digit or
+//! `_`, and has no two full stops in a row. Labels have up to 63 letters, digits and `-`, not at their ends; the last
+//! one, at least two letters, is no ending of a picture's or program's file (`icon@2x.png`). Letters are those of the
+//! alphabets of Europe, so that text written without spaces does not become part of an address.
 
 use super::walk::char_at;
 
@@ -42,15 +42,17 @@ fn domain_end(text: &str, start: usize) -> Option<usize> {
     for n_labels in 0.. {
         let rest = text.get(label_start..)?;
         let length = rest.find(|c: char| !is_letter_or_digit(c) && c != '-').unwrap_or(rest.len());
-        let label = &rest[..length.min(MAX_DOMAIN_BYTES)];
+        if length > MAX_LABEL_BYTES {
+            break;
+        }
+        let label = &rest[..length];
         let label_end = label_start + length;
         if n_labels > 0
             && let Some(length) = top_level_bytes(label)
         {
             end = Some(label_start + length);
         }
-        let is_sound =
-            !label.is_empty() && length <= MAX_LABEL_BYTES && !label.starts_with('-') && !label.ends_with('-');
+        let is_sound = !label.is_empty() && !label.starts_with('-') && !label.ends_with('-');
         if !is_sound || label_end - start > MAX_DOMAIN_BYTES || char_at(text, label_end) != Some('.') {
             break;
         }
@@ -61,7 +63,7 @@ fn domain_end(text: &str, start: usize) -> Option<usize> {
 
 /// How many bytes of the label are a top-level domain; a hyphen ends it, as in "joe@a.org-server".
 fn top_level_bytes(label: &str) -> Option<usize> {
-    if label.len() > 4 && label[..4].eq_ignore_ascii_case("xn--") {
+    if label.len() > 4 && label.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("xn--")) {
         return Some(label.len());
     }
     let letters = label.find(|c: char| !c.is_alphabetic()).unwrap_or(label.len());

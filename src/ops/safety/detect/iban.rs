@@ -1,7 +1,7 @@
 //! International bank account numbers (ISO 13616).
 //!
-//! A country of the registry in capitals, two check digits, and letters and digits to the country's length, in one piece
-//! or in groups of four; the whole is 1 modulo 97.
+//! A country of the registry in capitals, two check digits, and letters and digits to the country's length, in one
+//! piece or in groups of four; the whole is 1 modulo 97.
 
 use super::number::{Number, plain_separator};
 use super::walk::{char_at, char_before, is_word};
@@ -108,7 +108,7 @@ pub(super) fn read(number: &Number) -> Option<(usize, usize)> {
         return None;
     }
     let (mut characters, mut end) = ([0_u8; 34], start);
-    for place in 0..length {
+    for (place, character) in characters.iter_mut().enumerate().take(length) {
         let mut c = char_at(text, end)?;
         if place % 4 == 0 && place > 0 && plain_separator(c) == ' ' {
             end += c.len_utf8();
@@ -117,7 +117,7 @@ pub(super) fn read(number: &Number) -> Option<(usize, usize)> {
         let is_right =
             if matches!(place, 2 | 3) { c.is_ascii_digit() } else { c.is_ascii_digit() || c.is_ascii_uppercase() };
         is_right.then_some(())?;
-        characters[place] = c as u8;
+        *character = c as u8;
         end += 1;
     }
     (!is_word(char_at(text, end)) && remainder_97(&characters[..length]) == 1).then_some((start, end))

@@ -1,7 +1,7 @@
 //! IPv4 and IPv6 addresses.
 //!
-//! IPv4: four numbers up to 255 without leading zeros, joined by full stops, with no further number before or after, and
-//! not called a version. IPv6: a text that RFC 4291 allows, with a decimal digit and with a group of at least three
+//! IPv4: four numbers up to 255 without leading zeros, joined by full stops, with no further number before or after,
+//! and not called a version. IPv6: a text that RFC 4291 allows, with a decimal digit and with a group of at least three
 //! hexadecimal digits or `::` at the start: a time of day, a MAC address and `a::b` in a program are none.
 
 use super::number::Number;

@@ -68,7 +68,8 @@ impl<'t> Number<'t> {
         bytes.map(|digit| digit - b'0').collect()
     }
 
-    /// Whether the first `lengths.len()` groups have these lengths and are joined by one of `separators`, always the same.
+    /// Whether the first `lengths.len()` groups have these lengths and are joined by one of `separators`, always the
+    /// same.
     pub fn has_form(&self, lengths: &[usize], separators: &str) -> bool {
         let groups = self.groups();
         groups.len() >= lengths.len()

@@ -62,8 +62,8 @@ fn labelled(number: &Number) -> Option<(usize, usize)> {
     Some((number.start - usize::from(opens), end))
 }
 
-/// The end of the digits from `start` on, as many groups as `max_digits` allows; `None` if they are too few or end inside
-/// a word.
+/// The end of the digits from `start` on, as many groups as `max_digits` allows; `None` if they are too few or end
+/// inside a word.
 fn digits_in_groups(text: &str, start: usize, min_digits: usize, max_digits: usize) -> Option<usize> {
     let (mut n_digits, mut end, mut at) = (0, start, start);
     loop {

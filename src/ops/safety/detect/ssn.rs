@@ -1,7 +1,7 @@
 //! Social security numbers of the United States.
 //!
-//! Three, two and four digits joined by hyphens or spaces; the first three are not 000, 666 or 900 and up, the others not
-//! all zeros; not one of the two numbers that were printed in advertisements.
+//! Three, two and four digits joined by hyphens or spaces; the first three are not 000, 666 or 900 and up, the others
+//! not all zeros; not one of the two numbers that were printed in advertisements.
 
 use super::number::Number;
 use super::walk::{char_at, char_before, is_word};

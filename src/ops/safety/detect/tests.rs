@@ -1,5 +1,7 @@
 //! What is found and what is not, case by case: `«…»` marks what must be found in a text.
 
+#![allow(clippy::panic)]
+
 use super::*;
 use crate::ops::safety::pii_count;
 use crate::ops::{Args, Value};

@@ -1,8 +1,8 @@
 //! Web addresses.
 //!
-//! `http://`, `https://` or `ftp://` in any case and a host, or `www.` and a host with a full stop in it; then everything
-//! up to white space, a quotation mark, `<>{}|\^` or a full-width mark. Marks at the end (`.,;:!?'*_~`) and a closing
-//! bracket that the address did not open belong to the sentence.
+//! `http://`, `https://` or `ftp://` in any case and a host, or `www.` and a host with a full stop in it; then
+//! everything up to white space, a quotation mark, `<>{}|\^` or a full-width mark. Marks at the end (`.,;:!?'*_~`) and
+//! a closing bracket that the address did not open belong to the sentence.
 
 use super::walk::{char_at, char_before, is_word};
 use crate::ops::scan;

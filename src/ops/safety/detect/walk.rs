@@ -116,8 +116,8 @@ pub(super) fn char_at(text: &str, at: usize) -> Option<char> {
     text.get(at..)?.chars().next()
 }
 
-/// Letters, digits and `_`: what a finding may not touch. Scripts that are written without spaces, or that join particles
-/// to a word, may touch it: those of East and South-East Asia.
+/// Letters, digits and `_`: what a finding may not touch. Scripts that are written without spaces, or that join
+/// particles to a word, may touch it: those of East and South-East Asia.
 pub(super) fn is_word(c: Option<char>) -> bool {
     c.is_some_and(|c| c == '_' || (c.is_alphanumeric() && (c.is_ascii() || !is_spaceless(c))))
 }
