@@ -27,8 +27,10 @@ mod registry;
 mod repetition;
 mod safety;
 pub(crate) mod scan;
+mod signals;
 mod spec;
 mod text;
+mod url;
 mod value;
 mod web;
 

@@ -5,8 +5,10 @@
 use super::param::Param;
 use super::spec::OpSpec;
 use crate::{Error, Result};
+use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// A constant that a `static` can hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +76,8 @@ pub struct Args {
     values: Vec<Value>,
     /// For each text list its members, so that asking for one word does not walk a long list.
     sets: Vec<HashSet<String>>,
+    /// What the operator made of its options, once for all documents of the call.
+    prepared: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Args {
@@ -98,7 +102,7 @@ impl Args {
                 _ => HashSet::new(),
             })
             .collect();
-        Ok(Self { options, values, sets })
+        Ok(Self { options, values, sets, prepared: OnceLock::new() })
     }
 
     fn position(&self, name: &str) -> Option<usize> {
@@ -140,6 +144,12 @@ impl Args {
     /// A list option, in the order given.
     pub fn texts(&self, name: &str) -> &[String] {
         if let Some(Value::TextList(texts)) = self.get(name) { texts } else { &[] }
+    }
+
+    /// What `make` makes of the options: made at the first document and kept for the others. An operator prepares one
+    /// type of thing; asked for another, there is none.
+    pub fn prepared<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> Option<&T> {
+        self.prepared.get_or_init(|| Arc::new(make(self))).downcast_ref()
     }
 
     /// Whether a list option has this member.
