@@ -27,9 +27,11 @@ mod registry;
 mod repetition;
 mod safety;
 pub(crate) mod scan;
+mod signals;
 mod spec;
 mod text;
 mod text_set;
+mod url;
 mod value;
 mod web;
 

@@ -1,7 +1,7 @@
 //! The operators that a session knows, by name.
 
 use super::spec::OpSpec;
-use super::{code, dedup, quality, repetition, safety, text, web};
+use super::{code, dedup, quality, repetition, safety, signals, text, url, web};
 use crate::diag::did_you_mean;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ fn shipped() -> impl Iterator<Item = &'static OpSpec> {
         quality::OPERATORS,
         repetition::OPERATORS,
         web::OPERATORS,
+        url::OPERATORS,
+        signals::OPERATORS,
         code::OPERATORS,
         text::OPERATORS,
         safety::OPERATORS,

@@ -52,6 +52,10 @@ pub enum Family {
     Repetition,
     /// Pages of the web: line rules, boilerplate, addresses.
     Web,
+    /// Addresses and lists of them.
+    Url,
+    /// RedPajama's quality signals.
+    Signals,
     /// Source code.
     Code,
     /// Text in, text out.
@@ -71,6 +75,8 @@ impl Family {
             Family::Quality => "quality",
             Family::Repetition => "repetition",
             Family::Web => "web",
+            Family::Url => "url",
+            Family::Signals => "signals",
             Family::Code => "code",
             Family::Text => "text",
             Family::Safety => "safety",

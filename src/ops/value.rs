@@ -6,8 +6,9 @@ use super::param::Param;
 use super::spec::OpSpec;
 use super::text_set::TextSet;
 use crate::{Error, Result};
+use std::any::Any;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// A constant that a `static` can hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +76,8 @@ pub struct Args {
     values: Vec<Value>,
     /// For each text list its members, so that asking for one word does not walk a long list.
     sets: Vec<TextSet>,
+    /// What the operator made of its options, once for all documents of the call.
+    prepared: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Args {
@@ -99,7 +102,7 @@ impl Args {
                 _ => TextSet::new(&[]),
             })
             .collect();
-        Ok(Self { options, values, sets })
+        Ok(Self { options, values, sets, prepared: OnceLock::new() })
     }
 
     /// The values that are not the defaults, as they would be written in a call: by position as far as that goes, then
@@ -163,6 +166,12 @@ impl Args {
     /// The members of a list option, for asking about many texts.
     pub(crate) fn set(&self, name: &str) -> &TextSet {
         self.position(name).and_then(|position| self.sets.get(position)).unwrap_or(&EMPTY)
+    }
+
+    /// What `make` makes of the options: made at the first document and kept for the others. An operator prepares one
+    /// type of thing; asked for another, there is none.
+    pub fn prepared<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> Option<&T> {
+        self.prepared.get_or_init(|| Arc::new(make(self))).downcast_ref()
     }
 
     /// Whether a list option has this member.
