@@ -45,7 +45,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("c4_lines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(3.0), // benches/operators.rs
+    cost: Cost::ns_per_byte(3.0), // estimate
     cpu: Cpu::Record(|text, args, record| {
         let result = apply(text, &Rules::of(args));
         record.text(&result.text).int(result.n_sentences as i64).text(result.reason);

@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("has_listed_word(NULL, ['a'])", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(10.0), // benches/operators.rs, a list of 400
+    cost: Cost::ns_per_byte(10.0), // estimate, for a list of 400
     cpu: Cpu::Bool(|text, args| {
         let lower = text.to_lowercase();
         let members = || args.texts("words").iter().map(String::as_str).filter(|member| !member.is_empty());

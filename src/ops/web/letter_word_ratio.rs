@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("letter_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.6), // estimate
     cpu: Cpu::measure(
         |_| Needs::WORDS,
         |doc, _| {

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("line_count(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.1), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.1), // estimate
     cpu: Cpu::count(needs, |doc, args| for_each_line(doc, args, |_| {}) as i64),
     gpu: Gpu::NOT_YET,
 };

@@ -25,7 +25,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("lines_without_end(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, args| {

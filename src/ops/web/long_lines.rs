@@ -25,7 +25,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("long_lines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::count(needs, |doc, args| {
         let too_short = args.count("min_chars") - 1;
         let mut n_hits = 0;

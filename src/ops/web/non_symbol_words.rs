@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("non_symbol_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.6), // estimate
     cpu: Cpu::count(
         |_| Needs::WORDS,
         |doc, _| doc.words().iter(doc.text()).filter(|word| is_more_than_symbols(word)).count() as i64,

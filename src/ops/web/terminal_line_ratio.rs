@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("terminal_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::measure(needs, |doc, args| {
         let mut n_hits = 0;
         let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(line.ends_with(is_terminal)));

@@ -20,7 +20,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("words_containing_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5), // benches/operators.rs
+    cost: Cost::ns_per_byte(0.5), // estimate
     cpu: Cpu::measure(
         |_| Needs::WORDS,
         |doc, args| scan::ratio(n_words_containing(doc, args.texts("strings")), doc.words().len()),
