@@ -10,6 +10,9 @@ use super::value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Past this many characters, a call in the list leaves its options to `curator ops NAME`.
+const LONGEST_SHORT_CALL: usize = 60;
+
 /// `curator ops`: every operator with its summary, by family.
 pub fn list(registry: &Registry) -> String {
     let width = registry.iter().map(|spec| short_call(spec).chars().count()).max().unwrap_or(0);
@@ -113,7 +116,12 @@ fn short_call(spec: &OpSpec) -> String {
         .iter()
         .map(|param| if param.default.is_some() { format!("[{}]", param.name) } else { param.name.to_string() })
         .collect();
-    format!("{}({})", spec.name, params.join(", "))
+    let call = format!("{}({})", spec.name, params.join(", "));
+    if call.chars().count() <= LONGEST_SHORT_CALL {
+        return call;
+    }
+    let required = spec.params.iter().filter(|param| param.default.is_none()).map(|param| param.name);
+    format!("{}({})", spec.name, required.chain(["[…]"]).collect::<Vec<_>>().join(", "))
 }
 
 /// A parameter's meaning, values and default: `words to keep; a whole number of at least 0; default 2`.
@@ -142,7 +150,7 @@ pub(crate) fn section(out: &mut String, title: &str, rows: &[(String, String)]) 
 }
 
 /// Markdown's back quotes mean nothing on a terminal.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 

@@ -3,7 +3,7 @@
 //! All made from the files of `std/`, as they are written.
 
 use crate::logical::{Preset, preset_files};
-use crate::ops::reference::{section, wrapped};
+use crate::ops::reference::{plain, section, wrapped};
 
 /// The names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -17,7 +17,7 @@ pub fn list() -> String {
     for file in preset_files().iter().filter(|file| !file.presets.is_empty()) {
         out.push_str(&format!("\npresets of {}\n", file.name));
         for preset in &file.presets {
-            out.push_str(&format!("  {:width$}  {}\n", short_call(preset), summary(preset)));
+            out.push_str(&format!("  {:width$}  {}\n", short_call(preset), plain(&summary(preset))));
         }
     }
     out
@@ -27,7 +27,7 @@ pub fn list() -> String {
 pub fn describe(name: &str) -> Option<String> {
     let (file, preset) = all().find(|(_, preset)| preset.definition.name.eq_ignore_ascii_case(name))?;
     let mut out = format!("{}\n\n", preset.definition.signature());
-    for line in preset.comment.lines() {
+    for line in plain(&preset.comment).lines() {
         out.push_str(format!("  {line}").trim_end());
         out.push('\n');
     }
@@ -73,13 +73,13 @@ fn all() -> impl Iterator<Item = (&'static str, &'static Preset)> {
     preset_files().iter().flat_map(|file| file.presets.iter().map(|preset| (file.name, preset)))
 }
 
-/// The call with what must be given; `…` stands for parameters with defaults.
+/// The call with what must be given; `[…]` stands for parameters with defaults.
 fn short_call(preset: &Preset) -> String {
     let (required, others): (Vec<_>, Vec<_>) =
         preset.definition.params.iter().partition(|param| param.default.is_none());
     let mut params: Vec<&str> = required.iter().map(|param| param.name.text.as_str()).collect();
     if !others.is_empty() {
-        params.push("…");
+        params.push("[…]");
     }
     format!("{}({})", preset.definition.name, params.join(", "))
 }
