@@ -8,6 +8,8 @@
 pub(crate) struct TextSet {
     /// For each first byte, the lengths of members that begin with it: bit `n` for `n` bytes, the last for all longer.
     lengths: Box<[u64; 256]>,
+    /// Last bytes of members.
+    last: Box<[bool; 256]>,
     has_empty: bool,
     /// Open addressing; the size is a power of two, and at most half of it is taken.
     slots: Vec<Slot>,
@@ -27,6 +29,7 @@ impl TextSet {
         let n_slots = (2 * texts.len()).next_power_of_two();
         let mut set = Self {
             lengths: Box::new([0; 256]),
+            last: Box::new([false; 256]),
             has_empty: false,
             slots: vec![Slot::default(); n_slots],
             members: Vec::with_capacity(texts.len()),
@@ -46,6 +49,7 @@ impl TextSet {
             return;
         };
         self.lengths[usize::from(first)] |= 1 << text.len().min(63);
+        self.last[usize::from(text.as_bytes()[text.len() - 1])] = true;
         self.members.push(text.to_string());
         let slot = Slot { key: key(text.as_bytes()), n_bytes: text.len() as u32, member: self.members.len() as u32 };
         let mut place = self.place(slot.key);
@@ -55,12 +59,41 @@ impl TextSet {
         self.slots[place] = slot;
     }
 
+    /// Whether a text of this first byte and length can be a member.
+    #[inline(always)]
+    pub(crate) fn may_contain(&self, first: u8, n_bytes: usize) -> bool {
+        self.lengths[usize::from(first)] >> n_bytes.min(63) & 1 == 1
+    }
+
+    /// Whether `text` begins with a member.
+    pub(crate) fn begins(&self, text: &str) -> bool {
+        let Some(&first) = text.as_bytes().first() else { return self.has_empty };
+        self.has_empty
+            || self.lengths[usize::from(first)] != 0 && self.members.iter().any(|member| text.starts_with(member))
+    }
+
+    /// Whether `text` ends with a member.
+    pub(crate) fn ends(&self, text: &str) -> bool {
+        let Some(&last) = text.as_bytes().last() else { return self.has_empty };
+        self.has_empty || self.last[usize::from(last)] && self.members.iter().any(|member| text.ends_with(member))
+    }
+
+    /// Whether a member has this last byte.
+    pub(crate) fn may_end(&self, last: u8) -> bool {
+        self.has_empty || self.last[usize::from(last)]
+    }
+
     /// Whether `text` is a member.
     #[inline]
     pub(crate) fn contains(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
+        self.contains_bytes(text.as_bytes())
+    }
+
+    /// Whether these bytes are a member.
+    #[inline]
+    pub(crate) fn contains_bytes(&self, bytes: &[u8]) -> bool {
         let Some(&first) = bytes.first() else { return self.has_empty };
-        if self.lengths[usize::from(first)] >> bytes.len().min(63) & 1 == 0 {
+        if !self.may_contain(first, bytes.len()) {
             return false;
         }
         let key = key(bytes);
@@ -70,7 +103,7 @@ impl TextSet {
             if slot.member == 0 {
                 return false;
             }
-            let is_same = || bytes.len() <= 8 || self.members[slot.member as usize - 1] == text;
+            let is_same = || bytes.len() <= 8 || self.members[slot.member as usize - 1].as_bytes() == bytes;
             if slot.key == key && slot.n_bytes as usize == bytes.len() && is_same() {
                 return true;
             }
@@ -111,6 +144,10 @@ mod tests {
         }
         for other in ["b", "aa", "tha", "thet", "abcdefg", "abcdefghj", "abcdefghij", "ete", &format!("{long}x")] {
             assert!(!set.contains(other), "{other:?}");
+        }
+        for (text, begins, ends) in [("that's", true, false), ("cathe", false, true), ("x", false, false)] {
+            let set = TextSet::new(&["the".to_string(), "that".to_string()]);
+            assert_eq!((set.begins(text), set.ends(text)), (begins, ends), "{text:?}");
         }
         assert!(!TextSet::new(&[]).contains("") && !TextSet::new(&[]).contains("a"));
     }

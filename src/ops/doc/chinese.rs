@@ -44,7 +44,9 @@ impl ChineseWords {
             }
             rest = after;
         }
-        self.lengths.read(&self.words.spans, text, text.is_ascii());
+        self.lengths.clear();
+        self.words.iter(text).for_each(|word| self.lengths.add(word.chars().count() as u32));
+        self.lengths.sort();
         let n_with_letter = self.words.iter(text).filter(|word| word.chars().any(is_letter)).count();
         let n_chars = stripped.chars().count();
         self.words.n_chars = n_chars;

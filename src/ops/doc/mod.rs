@@ -45,7 +45,7 @@ use crate::ops::value::Args;
 use chinese::ChineseWords;
 use needs::is_chinese;
 use repetition::Repetition;
-use walk::{Parts, walk};
+use walk::Parts;
 
 /// One document and the parts of it that were asked for.
 #[derive(Debug, Default)]
@@ -73,17 +73,22 @@ impl<'t> Doc<'t> {
     pub fn read(&mut self, text: &'t str, needs: Needs) {
         self.text = text;
         self.ready = needs;
-        let parts = Parts { chars: &mut self.chars, counts: &mut self.word_counts, words: &mut self.words };
-        match [Needs::CHARS, Needs::WORD_COUNTS, Needs::WORDS].map(|part| needs.has(part)) {
-            [false, false, _] => {}
-            [true, false, _] => walk::<true, false, false>(text, parts),
-            [false, true, false] => walk::<false, true, false>(text, parts),
-            [false, true, true] => walk::<false, true, true>(text, parts),
-            [true, true, false] => walk::<true, true, false>(text, parts),
-            [true, true, true] => walk::<true, true, true>(text, parts),
-        }
-        if needs.has(Needs::WORD_LENGTHS) {
-            self.word_lengths.read(&self.words.spans, text, text.is_ascii());
+        let parts = Parts {
+            chars: &mut self.chars,
+            counts: &mut self.word_counts,
+            words: &mut self.words,
+            lengths: &mut self.word_lengths,
+        };
+        let levels = [Needs::WORD_COUNTS, Needs::WORDS, Needs::WORD_LENGTHS];
+        match (needs.has(Needs::CHARS), levels.iter().filter(|level| needs.has(**level)).count() as u8) {
+            (false, walk::NO_WORDS) => {}
+            (false, walk::COUNTS) => walk::walk::<false, { walk::COUNTS }>(text, parts),
+            (false, walk::SPANS) => walk::walk::<false, { walk::SPANS }>(text, parts),
+            (false, _) => walk::walk::<false, { walk::LENGTHS }>(text, parts),
+            (true, walk::NO_WORDS) => walk::walk::<true, { walk::NO_WORDS }>(text, parts),
+            (true, walk::COUNTS) => walk::walk::<true, { walk::COUNTS }>(text, parts),
+            (true, walk::SPANS) => walk::walk::<true, { walk::SPANS }>(text, parts),
+            (true, _) => walk::walk::<true, { walk::LENGTHS }>(text, parts),
         }
         if needs.has(Needs::LINES) {
             self.lines.read(text);

@@ -19,7 +19,7 @@
 
 use super::block::{BLOCK, Masks};
 use super::chars::CharCounts;
-use super::words::{Word, WordCounts, Words};
+use super::words::{Word, WordCounts, WordLengths, Words};
 use crate::ops::scan::{Classes, Properties};
 
 /// What is to be found.
@@ -27,27 +27,39 @@ pub(super) struct Parts<'d> {
     pub(super) chars: &'d mut CharCounts,
     pub(super) counts: &'d mut WordCounts,
     pub(super) words: &'d mut Words,
+    pub(super) lengths: &'d mut WordLengths,
 }
 
-/// Finds the parts that are asked for; `SPANS` implies `WORDS`.
-pub(super) fn walk<const CHARS: bool, const WORDS: bool, const SPANS: bool>(text: &str, parts: Parts) {
-    let Parts { chars, counts, words } = parts;
+/// How much is found of the words; each level includes those before it.
+pub(super) const NO_WORDS: u8 = 0;
+pub(super) const COUNTS: u8 = 1;
+pub(super) const SPANS: u8 = 2;
+pub(super) const LENGTHS: u8 = 3;
+
+/// Finds the parts that are asked for.
+pub(super) fn walk<const CHARS: bool, const WORDS: u8>(text: &str, parts: Parts) {
+    let Parts { chars, counts, words, lengths } = parts;
     let bytes = text.as_bytes();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let mut state = Walk::<CHARS, WORDS, SPANS> {
+    let mut state = Walk::<CHARS, WORDS> {
         bytes,
         classes: Classes::get(),
         tables: [[0; 256]; 4],
         wide: [0; 64],
         counts: WordCounts::default(),
         spans: std::mem::take(&mut words.spans),
+        lengths,
         open_word: 0,
+        open_chars: 0,
         in_word: 0,
         carry: 0,
         wide_space: 0,
         n_inner: 0,
     };
     state.spans.clear();
+    if WORDS >= LENGTHS {
+        state.lengths.clear();
+    }
     for (number, block) in blocks.iter().enumerate() {
         state.block(block, number * BLOCK);
     }
@@ -64,14 +76,17 @@ pub(super) fn walk<const CHARS: bool, const WORDS: bool, const SPANS: bool>(text
         chars.ascii[usize::from(b' ')] -= (BLOCK - rest.len()) as u32;
         chars.wide = state.wide;
     }
-    if WORDS {
+    if WORDS >= LENGTHS {
+        state.lengths.sort();
+    }
+    if WORDS >= COUNTS {
         *counts = state.counts;
     }
     words.spans = state.spans;
     words.n_chars = counts.n_chars;
 }
 
-struct Walk<'t, const CHARS: bool, const WORDS: bool, const SPANS: bool> {
+struct Walk<'t, const CHARS: bool, const WORDS: u8> {
     bytes: &'t [u8],
     classes: &'static Classes,
     /// How often each byte occurs. Four tables in turn: equal neighbours do not wait for each other.
@@ -80,8 +95,10 @@ struct Walk<'t, const CHARS: bool, const WORDS: bool, const SPANS: bool> {
     wide: [u32; 64],
     counts: WordCounts,
     spans: Vec<Word>,
-    /// Where the word that reaches into this block begins.
+    lengths: &'t mut WordLengths,
+    /// Where the word that reaches into this block begins, and the characters it has before.
     open_word: u32,
+    open_chars: u32,
     /// 1 if the block before ended in a word.
     in_word: u64,
     /// 1 if that word has a letter.
@@ -91,7 +108,7 @@ struct Walk<'t, const CHARS: bool, const WORDS: bool, const SPANS: bool> {
     n_inner: usize,
 }
 
-impl<const CHARS: bool, const WORDS: bool, const SPANS: bool> Walk<'_, CHARS, WORDS, SPANS> {
+impl<const CHARS: bool, const WORDS: u8> Walk<'_, CHARS, WORDS> {
     #[inline(always)]
     fn block(&mut self, block: &[u8; BLOCK], start: usize) {
         let mut masks = Masks::of(block);
@@ -105,7 +122,7 @@ impl<const CHARS: bool, const WORDS: bool, const SPANS: bool> Walk<'_, CHARS, WO
         if masks.wide | self.wide_space != 0 {
             self.look_up(&mut masks, start);
         }
-        if WORDS {
+        if WORDS >= COUNTS {
             let word = !masks.space;
             let shifted = word << 1 | self.in_word;
             let begins = word & !shifted;
@@ -115,33 +132,54 @@ impl<const CHARS: bool, const WORDS: bool, const SPANS: bool> Walk<'_, CHARS, WO
             let (sum, over_again) = sum.overflowing_add(self.carry);
             self.carry = u64::from(over | over_again);
             self.counts.n_with_letter += (sum & !word).count_ones() as usize;
-            if SPANS {
-                self.words(word ^ shifted, start as u32);
+            if WORDS >= SPANS {
+                // Most blocks are ASCII, where characters are bytes and nothing need be subtracted.
+                if masks.inner == 0 {
+                    self.words(word ^ shifted, start as u32, |_, _| 0);
+                } else {
+                    let inner = masks.inner;
+                    self.words(word ^ shifted, start as u32, |from, to| {
+                        (inner & below(to) & !below(from)).count_ones()
+                    });
+                }
             }
             self.in_word = word >> 63;
         }
     }
 
-    /// Notes the words that end in this block.
+    /// Notes the words that end in this block. `n_inner` is the number of bytes between two bits that begin no character.
     #[inline(always)]
-    fn words(&mut self, mut edges: u64, start: u32) {
+    fn words(&mut self, mut edges: u64, start: u32, n_inner: impl Fn(u32, u32) -> u32) {
+        const END: u32 = BLOCK as u32;
         self.spans.reserve(BLOCK / 2 + 1);
         if self.in_word == 1 {
             if edges == 0 {
+                self.open_chars += END - n_inner(0, END);
                 return;
             }
-            self.spans.push(Word { start: self.open_word, end: start + edges.trailing_zeros() });
+            let end = edges.trailing_zeros();
             edges &= edges - 1;
+            self.word(self.open_word, start + end, self.open_chars + end - n_inner(0, end));
         }
         while edges != 0 {
-            let begin = start + edges.trailing_zeros();
+            let begin = edges.trailing_zeros();
             edges &= edges - 1;
             if edges == 0 {
-                self.open_word = begin;
+                self.open_word = start + begin;
+                self.open_chars = END - begin - n_inner(begin, END);
                 return;
             }
-            self.spans.push(Word { start: begin, end: start + edges.trailing_zeros() });
+            let end = edges.trailing_zeros();
             edges &= edges - 1;
+            self.word(start + begin, start + end, end - begin - n_inner(begin, end));
+        }
+    }
+
+    #[inline(always)]
+    fn word(&mut self, start: u32, end: u32, n_chars: u32) {
+        self.spans.push(Word { start, end });
+        if WORDS >= LENGTHS {
+            self.lengths.add(n_chars);
         }
     }
 
@@ -158,7 +196,7 @@ impl<const CHARS: bool, const WORDS: bool, const SPANS: bool> Walk<'_, CHARS, WO
             if CHARS {
                 self.wide[usize::from(class) % 64] += 1;
             }
-            if WORDS {
+            if WORDS >= COUNTS {
                 let properties = self.classes.properties(class);
                 masks.letter |= u64::from(properties.any(Properties::ALPHABETIC)) << bit;
                 if properties.any(Properties::SPACE) {
@@ -171,6 +209,12 @@ impl<const CHARS: bool, const WORDS: bool, const SPANS: bool> Walk<'_, CHARS, WO
             firsts &= firsts - 1;
         }
     }
+}
+
+/// The bits below `bit`, which is at most 64.
+#[inline(always)]
+fn below(bit: u32) -> u64 {
+    1_u64.checked_shl(bit).unwrap_or(0).wrapping_sub(1)
 }
 
 /// The character outside ASCII that begins at `at`.
@@ -196,7 +240,7 @@ mod tests {
     /// The parts by their definition.
     fn check(text: &str) -> Result<(), TestCaseError> {
         let mut doc = Doc::new();
-        doc.read(text, Needs::CHARS.and(Needs::WORDS));
+        doc.read(text, Needs::CHARS.and(Needs::WORD_LENGTHS));
         let spans: Vec<&str> = doc.words().iter(text).collect();
         let words: Vec<&str> = scan::words(text).collect();
         prop_assert_eq!(&spans, &words);
@@ -208,6 +252,10 @@ mod tests {
             n_with_letter: words.iter().filter(|word| word.chars().any(is_letter)).count(),
         };
         prop_assert_eq!(doc.word_counts(), &expected);
+        let mut lengths = WordLengths::default();
+        words.iter().for_each(|word| lengths.add(word.chars().count() as u32));
+        lengths.sort();
+        prop_assert_eq!(doc.word_lengths(), &lengths);
         prop_assert_eq!(doc.chars().n_chars, text.chars().count());
         for byte in 0..128_u8 {
             let n = text.bytes().filter(|b| *b == byte).count();

@@ -59,7 +59,7 @@ impl Words {
 }
 
 /// How many words are of which length, in characters.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct WordLengths {
     /// Words of 0 to 63 characters.
     short: [u32; 64],
@@ -75,18 +75,23 @@ impl Default for WordLengths {
 }
 
 impl WordLengths {
-    /// `is_ascii` says that characters are bytes, and saves counting them.
-    pub(super) fn read(&mut self, words: &[Word], text: &str, is_ascii: bool) {
+    pub(super) fn clear(&mut self) {
         self.short = [0; 64];
         self.long.clear();
-        self.n_words = words.len();
-        for word in words {
-            let n_chars = if is_ascii { word.n_bytes() } else { word.of(text).chars().count() };
-            match self.short.get_mut(n_chars) {
-                Some(count) => *count += 1,
-                None => self.long.push(n_chars as u32),
-            }
+        self.n_words = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, n_chars: u32) {
+        self.n_words += 1;
+        match self.short.get_mut(n_chars as usize) {
+            Some(count) => *count += 1,
+            None => self.long.push(n_chars),
         }
+    }
+
+    /// To be called when all words are added.
+    pub(super) fn sort(&mut self) {
         self.long.sort_unstable();
     }
 

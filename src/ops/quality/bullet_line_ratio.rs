@@ -29,7 +29,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
 };
 
 fn bullet_line_ratio(doc: &Doc, args: &Args) -> f64 {
-    let bullets = args.texts("bullets");
-    let has_bullet = |line: &&str| bullets.iter().any(|bullet| line.starts_with(bullet.as_str()));
+    let bullets = args.set("bullets");
+    let has_bullet = |line: &&str| bullets.begins(line);
     scan::ratio(doc.full_lines().iter(doc.text()).filter(has_bullet).count(), doc.full_lines().len())
 }

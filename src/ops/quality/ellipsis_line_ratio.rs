@@ -36,8 +36,16 @@ pub(super) static SPEC: OpSpec = OpSpec {
 };
 
 fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {
-    let marks = args.texts("marks");
-    let is_broken = |line: &&str| marks.iter().any(|mark| ends_with_in_lower_case(line, mark));
+    let (marks, set) = (args.texts("marks"), args.set("marks"));
+    // The last byte in lower case settles most lines.
+    let may_be_broken = |line: &str| match line.as_bytes().last() {
+        Some(last) if last.is_ascii() => set.may_end(last.to_ascii_lowercase()),
+        _ => {
+            let last = line.chars().next_back().and_then(|c| c.to_lowercase().next_back());
+            last.and_then(|c| c.encode_utf8(&mut [0; 4]).bytes().last()).is_some_and(|last| set.may_end(last))
+        }
+    };
+    let is_broken = |line: &&str| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line, mark));
     scan::ratio(doc.full_lines().iter(doc.text()).filter(is_broken).count(), doc.full_lines().len())
 }
 

@@ -32,7 +32,6 @@ mod stop_words;
 mod symbol_to_word_ratio;
 mod symbol_word_ratio;
 mod text_stats;
-mod unigram_entropy;
 mod unterminated_line_ratio;
 mod uppercase_ratio;
 mod url_ratio;
@@ -74,7 +73,6 @@ pub(super) static OPERATORS: &[&OpSpec] = &[
     &symbol_to_word_ratio::SPEC,
     &symbol_word_ratio::SPEC,
     &text_stats::SPEC,
-    &unigram_entropy::SPEC,
     &unterminated_line_ratio::SPEC,
     &uppercase_ratio::SPEC,
     &url_ratio::SPEC,

@@ -26,7 +26,8 @@ fn paragraphs(doc: &Doc, _: &Args) -> i64 {
     let mut n = 0;
     let mut in_paragraph = false;
     for line in doc.lines().iter(doc.text()) {
-        let is_full = line.contains(|c| !scan::is_space(c));
+        // Most lines begin with an ASCII character that is no white space.
+        let is_full = matches!(line.as_bytes().first(), Some(b'!'..=b'~')) || line.contains(|c| !scan::is_space(c));
         n += i64::from(is_full && !in_paragraph);
         in_paragraph = is_full;
     }

@@ -40,24 +40,27 @@ fn stop_words(doc: &Doc, args: &Args) -> i64 {
     let (distinct, ignore_case, at_most) = (args.bool("distinct"), args.bool("ignore_case"), args.int("at_most"));
     let words = args.set("words");
     let mut seen = HashSet::new();
-    let mut lower = String::new();
+    let mut lower = Vec::new();
     let mut n = 0;
-    for word in doc.words().iter(doc.text()) {
+    let bytes = doc.text().as_bytes();
+    for word in &doc.words().spans {
         if n >= at_most {
             break;
         }
-        let is_member = if ignore_case && word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            lower.clear();
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-            words.contains(&lower)
-        } else {
-            words.contains(word)
-        };
-        if is_member {
-            let is_new = !distinct || seen.insert(word.to_ascii_lowercase());
-            n += i64::from(is_new);
+        let first = bytes[word.start as usize];
+        let first = if ignore_case { first.to_ascii_lowercase() } else { first };
+        if !words.may_contain(first, word.n_bytes()) {
+            continue;
         }
+        let word = &bytes[word.start as usize..word.end as usize];
+        let is_member = if ignore_case {
+            lower.clear();
+            lower.extend(word.iter().map(u8::to_ascii_lowercase));
+            words.contains_bytes(&lower)
+        } else {
+            words.contains_bytes(word)
+        };
+        n += i64::from(is_member && (!distinct || seen.insert(word.to_ascii_lowercase())));
     }
     n
 }

@@ -27,7 +27,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
 };
 
 fn unterminated_line_ratio(doc: &Doc, args: &Args) -> f64 {
-    let marks = args.texts("marks");
-    let has_none = |line: &&str| !marks.iter().any(|mark| line.ends_with(mark.as_str()));
+    let marks = args.set("marks");
+    let has_none = |line: &&str| !marks.ends(line);
     scan::ratio(doc.full_lines().iter(doc.text()).filter(has_none).count(), doc.full_lines().len())
 }
