@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("longest_line(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5),
+    cost: Cost::ns_per_byte(1.12),
     cpu: Cpu::count(|_| Needs::CHARS.and(Needs::LINES), longest_line),
     gpu: Gpu::NOT_YET,
 };
