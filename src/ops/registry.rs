@@ -115,6 +115,7 @@ mod tests {
             let required = spec.options().iter().filter(|param| param.default.is_none());
             let given = required
                 .map(|param| match param.ty {
+                    ParamType::Text => Value::Text("b".into()),
                     ParamType::TextList => Value::TextList(vec!["b".into()]),
                     _ => Value::Int(1),
                 })

@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("alpha_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.4),
+    cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| scan::ratio(doc.chars().alphabetic(), doc.chars().n_chars)),
     gpu: Gpu::NOT_YET,
 };

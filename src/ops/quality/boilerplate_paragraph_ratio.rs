@@ -20,7 +20,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("boilerplate_paragraph_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.8),
+    cost: Cost::ns_per_byte(0.99),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| boilerplate_paragraph_ratio(doc)),
     gpu: Gpu::No("lists of strings stay on the CPU"),
 };

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("bullet_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3),
+    cost: Cost::ns_per_byte(0.49),
     cpu: Cpu::measure(|_| Needs::FULL_LINES, bullet_line_ratio),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };

@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("char_ratio(NULL, 'a')", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.4),
+    cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::CHARS, char_ratio),
     gpu: Gpu::NOT_YET,
 };

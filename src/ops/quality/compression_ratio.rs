@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("compression_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(6.0).and_ns_per_row(5000.0),
+    cost: Cost::ns_per_byte(10.64).and_ns_per_row(5000.0),
     cpu: Cpu::Float(|text, _| compression_ratio(text)),
     gpu: Gpu::No("compression stays on the CPU"),
 };

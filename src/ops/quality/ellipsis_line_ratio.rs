@@ -30,7 +30,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("ellipsis_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3),
+    cost: Cost::ns_per_byte(0.82),
     cpu: Cpu::measure(|_| Needs::FULL_LINES, ellipsis_line_ratio),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };

@@ -16,7 +16,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("has_lorem_ipsum(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.1),
+    cost: Cost::ns_per_byte(0.05),
     cpu: Cpu::test(|_| Needs::TEXT, |doc, _| scan::contains_ignoring_ascii_case(doc.text(), "lorem ipsum")),
     gpu: Gpu::NOT_YET,
 };

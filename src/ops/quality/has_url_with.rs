@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("has_url_with(NULL, 'spam')", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.1),
+    cost: Cost::ns_per_byte(0.05),
     cpu: Cpu::test(|_| Needs::TEXT, |doc, args| scan::urls(doc.text()).any(|url| url.contains(args.text("part")))),
     gpu: Gpu::NOT_YET,
 };

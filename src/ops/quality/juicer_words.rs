@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("juicer_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.8),
+    cost: Cost::ns_per_byte(2.21),
     cpu: Cpu::Int(|text, _| juicer_words(text)),
     gpu: Gpu::NOT_YET,
 };

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("longest_word(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6),
+    cost: Cost::ns_per_byte(0.83),
     cpu: Cpu::count(Needs::word_lengths_in, |doc, args| doc.word_lengths_in(args).longest().unwrap_or(0) as i64),
     gpu: Gpu::NOT_YET,
 };

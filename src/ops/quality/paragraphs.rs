@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("paragraphs(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.2),
+    cost: Cost::ns_per_byte(0.33),
     cpu: Cpu::count(|_| Needs::LINES, paragraphs),
     gpu: Gpu::NOT_YET,
 };

@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("sentences(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(1.0),
+    cost: Cost::ns_per_byte(4.93),
     cpu: Cpu::Int(|text, _| sentences(text)),
     gpu: Gpu::NOT_YET,
 };

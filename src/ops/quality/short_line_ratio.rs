@@ -20,7 +20,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("short_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3),
+    cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::FULL_LINES), short_line_ratio),
     gpu: Gpu::NOT_YET,
 };

@@ -31,7 +31,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("stop_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.7),
+    cost: Cost::ns_per_byte(1.18),
     cpu: Cpu::count(|_| Needs::WORDS, stop_words),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };

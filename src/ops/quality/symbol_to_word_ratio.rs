@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("symbol_to_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5),
+    cost: Cost::ns_per_byte(0.81),
     cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS), symbol_to_word_ratio),
     gpu: Gpu::NOT_YET,
 };

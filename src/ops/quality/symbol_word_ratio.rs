@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("symbol_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5),
+    cost: Cost::ns_per_byte(1.32),
     cpu: Cpu::measure(
         |args| Needs::CHARS.and(Needs::words_in(args)),
         |doc, args| {

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3),
+    cost: Cost::ns_per_byte(0.47),
     cpu: Cpu::count(Needs::word_counts_in, |doc, args| doc.word_counts_in(args).n_words as i64),
     gpu: Gpu::NOT_YET,
 };
