@@ -19,7 +19,7 @@ const PRESETS: [(&str, &str); 4] = [
         "Gopher + C4 + FineWeb",
         "WHERE gopher_quality(text) AND gopher_repetition(text) AND c4_quality(text) AND fineweb_quality(text)",
     ),
-    ("Data-Juicer's text filters", "WHERE data_juicer(text)"),
+    ("Data-Juicer's text filters", "WHERE juicer_filters(text)"),
 ];
 
 fn main() {

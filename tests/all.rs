@@ -16,6 +16,7 @@ mod suite {
     mod memory;
     mod messy;
     mod one_pass;
+    mod operators;
     mod pairs;
     mod presets;
     mod repl;

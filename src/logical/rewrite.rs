@@ -1,7 +1,7 @@
 //! Makes SQL trees ready for the planner: what our language has on top of SQL is gone afterwards.
 //!
 //! - calls of macros are replaced by their bodies (`macros.rs`)
-//! - calls of operators get all their arguments, in order: names resolved, defaults filled in
+//! - calls of operators get their arguments in order: names resolved, defaults filled in up to the last one given
 //! - `$name` becomes the literal it stands for, typed, never text
 //! - `f(x).field` becomes `f(x)['field']`
 //! - `FROM t` without SELECT means `SELECT *`
@@ -353,7 +353,7 @@ impl Rewriter<'_> {
             }
         }
         let labels: Vec<&str> = named.iter().map(|(name, _)| name.value.as_str()).collect();
-        let sources = operator.bind_arguments(positional.len(), &labels).map_err(|problem| {
+        let mut sources = operator.bind_arguments(positional.len(), &labels).map_err(|problem| {
             let place = match problem.at {
                 ArgumentAt::Call => name.span,
                 ArgumentAt::Positional(at) => positional.get(at).map_or(name.span, Spanned::span),
@@ -361,6 +361,8 @@ impl Rewriter<'_> {
             };
             self.error(Code::Arguments, problem.message, place).help(problem.help)
         })?;
+        // Defaults at the end stay away: a plan then shows the call as it was written.
+        while sources.pop_if(|source| matches!(source, ArgSource::Default(_))).is_some() {}
         let argument = |source: ArgSource| match source {
             ArgSource::Positional(at) => positional.get(at).cloned(),
             ArgSource::Named(at) => named.get(at).map(|(_, value)| value.clone()),

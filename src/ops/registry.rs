@@ -117,6 +117,7 @@ mod tests {
                 .map(|param| match param.ty {
                     ParamType::Text => Value::Text("b".into()),
                     ParamType::TextList => Value::TextList(vec!["b".into()]),
+                    ParamType::Choice(choices) => Value::Text(choices[0].into()),
                     _ => Value::Int(1),
                 })
                 .collect();

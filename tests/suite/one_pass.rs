@@ -109,5 +109,16 @@ fn three_wheres_and_an_extend_share_one_pass() {
         }
         texts.join("\n")
     });
-    insta::assert_snapshot!(explained, @"");
+    insta::assert_snapshot!(explained, @r"
+    AnnotateExec: id, words(text) AS n, chars(text) AS size, uppercase_ratio(text) AS caps
+      │ lang = 'en'
+      │ pass over text (scan: chars, word counts): words(text), alpha_ratio(text), mean_word_length(text), chars(text), uppercase_ratio(text)
+      │ words(text) >= 2
+      │ alpha_ratio(text) > 0.3
+      │ mean_word_length(text) < 12
+      │ pass over text (n-grams: words, joined 5-grams): duplicate_ngram_char_ratio(text)
+      │ duplicate_ngram_char_ratio(text) < 0.2
+      CooperativeExec
+        FileScanExec: 'tests/corpus/data/docs.jsonl' format=jsonl files=1 columns=[id, lang, text, _seq]
+    ");
 }

@@ -176,7 +176,7 @@ fn statements_span_lines_and_commands_answer_at_once() {
         terminal.ask("\\d docs", "score  Float64");
         terminal.ask("\\ops", "mean number of characters in a word");
         terminal.ask("\\ops words", "Punctuation belongs to the word it touches");
-        terminal.ask("\\explain FROM docs |> WHERE words(text) > 1;", "ConjunctFilterExec");
+        terminal.ask("\\explain FROM docs |> WHERE words(text) > 1;", "AnnotateExec");
         terminal.ask("\\timing", "timing is on");
         terminal.enter("\\format json");
         terminal.enter("FROM docs |> WHERE id = 4 |> SELECT id, score;");

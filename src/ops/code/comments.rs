@@ -206,7 +206,7 @@ mod tests {
         check("go", &[("`// a` // b", Some((1, 2))), ("x /\"// a", Some((1, 2))), ("/*", None)]);
         check("javascript", &[("`// a`", Some((1, 3))), ("'\\'// a' /***/", Some((1, 1)))]);
         check("ruby", &[("'a\\' # b", Some((1, 2))), ("'a\\'b' # c", Some((1, 2))), ("\"#", Some((1, 0)))]);
-        check("shell", &[("#!/bin/sh\n$# \\# '#'", Some((2, 14))), ("\"a\n# b", Some((0, 0)))]);
+        check("shell", &[("#!/bin/sh\n$# \\# '#'", Some((2, 15))), ("\"a\n# b", Some((0, 0)))]);
     }
 
     #[test]
