@@ -179,7 +179,8 @@ mod tests {
             let place = bucket(&thresholds, comparison, value);
             if comparison.keeps_before() { 0..place } else { place..thresholds.len() }
         };
-        let compare: [(&str, fn(&f64, &f64) -> bool); 4] =
+        type Holds = fn(&f64, &f64) -> bool;
+        let compare: [(&str, Holds); 4] =
             [(">=", |a, b| a >= b), (">", |a, b| a > b), ("x <=", |a, b| a <= b), ("< ", |a, b| a < b)];
         for (rule, holds) in compare {
             let comparison = Comparison::at_end_of(rule).unwrap();

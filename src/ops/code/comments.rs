@@ -68,8 +68,7 @@ fn between_literals(text: &str, to_line_end: Option<&str>, (open, close): (&str,
             let line = line_from(text, at + 2);
             comments.add(line);
             at += 2 + line.len();
-        } else if rest.starts_with(open) {
-            let inside = &rest[open.len()..];
+        } else if let Some(inside) = rest.strip_prefix(open) {
             let end = inside.find(close)?;
             comments.add(&inside[..end]);
             at += open.len() + end + close.len();

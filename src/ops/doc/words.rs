@@ -122,7 +122,6 @@ impl WordLengths {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::ops::doc::{Doc, Needs};
 
     #[test]

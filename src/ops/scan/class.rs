@@ -107,7 +107,8 @@ impl Classes {
                 members.iter_mut().for_each(|properties| *properties = properties.and(property));
             }
         }
-        let tests: [(fn(char) -> bool, Properties); 6] = [
+        type Test = fn(char) -> bool;
+        let tests: [(Test, Properties); 6] = [
             (char::is_alphabetic, Properties::ALPHABETIC),
             (char::is_uppercase, Properties::UPPERCASE),
             (is_space, Properties::SPACE),

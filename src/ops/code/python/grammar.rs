@@ -185,6 +185,7 @@ impl<'t> Parser<'t> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -47,7 +47,7 @@ fn passes_luhn(digits: &[u8]) -> bool {
         .enumerate()
         .map(|(place, &digit)| u32::from(if place % 2 == 0 { digit } else { digit * 2 % 10 + digit / 5 }))
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// First digits and lengths of the networks, as ISO/IEC 7812 gives them out.

@@ -186,6 +186,7 @@ fn fix_segment(segment: &str, repairs: Repairs) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::ops::Value;
