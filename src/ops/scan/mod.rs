@@ -7,6 +7,7 @@
 //!   further line, so `''` has no line and `'a\n'` has one
 
 mod class;
+mod digits;
 mod find;
 mod tables;
 mod urls;
@@ -14,6 +15,7 @@ mod urls;
 use std::str::Lines;
 
 pub(crate) use class::{Classes, MAX_CLASSES, Properties};
+pub(crate) use digits::is_decimal_digit;
 pub(crate) use find::FoldedFinder;
 pub(crate) use urls::urls;
 

@@ -10,7 +10,7 @@ mod normalize_newlines;
 mod normalize_unicode;
 mod pack_text;
 mod remove_boilerplate;
-mod remove_citations;
+pub(crate) mod remove_citations;
 mod remove_control_chars;
 mod remove_lines;
 mod remove_urls;

@@ -1,10 +1,10 @@
 //! `c4_lines(text, …)`: the line rules of C4: what is left of a document, and why it would be dropped.
 
-use super::citations::remove_citations;
 use super::sentence_count::n_sentences;
 use crate::ops::doc::split_lines;
 use crate::ops::prelude::*;
 use crate::ops::scan::FoldedFinder;
+use crate::ops::text::remove_citations::remove_citations;
 use std::sync::LazyLock;
 
 pub(super) static SPEC: OpSpec = OpSpec {

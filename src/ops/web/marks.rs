@@ -1,8 +1,7 @@
-//! Punctuation, as the recipes for web text define it: marks that end a sentence, marks that make a word a symbol, and
-//! decimal digits.
+//! Punctuation, as the recipes for web text define it: marks that end a sentence, marks that make a word a symbol.
 //!
-//! The first two sets are datatrove's, which takes the sentence-ending marks of all scripts; they are listed because
-//! no Unicode property equals them. Digits are Python's `\d`: category Nd of Unicode 14.
+//! The sets are datatrove's, which takes the sentence-ending marks of all scripts; they are listed because no Unicode
+//! property equals them.
 
 /// Whether `c` ends a sentence, in any script.
 pub(super) fn is_terminal(c: char) -> bool {
@@ -17,16 +16,6 @@ pub(super) fn is_symbol(c: char) -> bool {
     } else {
         in_ranges(c, OTHER_SYMBOLS) || in_ranges(c, TERMINAL)
     }
-}
-
-/// Whether `c` is a decimal digit of any script.
-pub(super) fn is_decimal(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_digit();
-    }
-    let c = u32::from(c);
-    let after = ZEROS.partition_point(|zero| *zero <= c);
-    after.checked_sub(1).and_then(|at| ZEROS.get(at)).is_some_and(|zero| c - zero < 10)
 }
 
 /// Whether a sorted list of ranges, ends included, holds `c`.
@@ -66,16 +55,6 @@ const OTHER_SYMBOLS: &[(u32, u32)] = &[
     (0xFF5E, 0xFF5E),
 ];
 
-/// The zero of each run of ten decimal digits outside ASCII.
-#[rustfmt::skip]
-const ZEROS: &[u32] = &[
-    0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0DE6, 0x0E50,
-    0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0, 0x1C40, 0x1C50,
-    0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10, 0x104A0, 0x10D30, 0x11066, 0x110F0, 0x11136,
-    0x111D0, 0x112F0, 0x11450, 0x114D0, 0x11650, 0x116C0, 0x11730, 0x118E0, 0x11950, 0x11C50, 0x11D50, 0x11DA0,
-    0x16A60, 0x16AC0, 0x16B50, 0x1D7CE, 0x1D7D8, 0x1D7E2, 0x1D7EC, 0x1D7F6, 0x1E140, 0x1E2F0, 0x1E950, 0x1FBF0,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,27 +62,26 @@ mod tests {
     #[test]
     fn sets_have_the_sizes_of_their_sources() {
         let count = |is: fn(char) -> bool| ('\0'..=char::MAX).filter(|c| is(*c)).count();
-        // `len(TERMINAL_PUNCTUATION)` and `len(PUNCTUATION_SET)` of datatrove; `\d` of Python 3.11.
+        // `len(TERMINAL_PUNCTUATION)` and `len(PUNCTUATION_SET)` of datatrove.
         assert_eq!(count(is_terminal), 159);
         assert_eq!(count(is_symbol), 281);
-        assert_eq!(count(is_decimal), 660);
     }
 
     #[test]
     fn members_and_neighbours_are_told_apart() {
-        for (c, terminal, symbol, decimal) in [
-            ('.', true, true, false),
-            ('。', true, true, false),
-            ('…', false, true, false),
-            ('•', false, false, false),
-            ('１', false, true, true),
-            ('２', false, false, true),
-            ('٣', false, false, true),
-            ('½', false, false, false),
-            ('a', false, false, false),
-            ('\u{7f}', false, true, false),
+        for (c, terminal, symbol) in [
+            ('.', true, true),
+            ('。', true, true),
+            ('…', false, true),
+            ('•', false, false),
+            ('１', false, true),
+            ('２', false, false),
+            ('٣', false, false),
+            ('½', false, false),
+            ('a', false, false),
+            ('\u{7f}', false, true),
         ] {
-            assert_eq!((is_terminal(c), is_symbol(c), is_decimal(c)), (terminal, symbol, decimal), "{c:?}");
+            assert_eq!((is_terminal(c), is_symbol(c)), (terminal, symbol), "{c:?}");
         }
     }
 }

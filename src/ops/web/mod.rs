@@ -1,7 +1,6 @@
 //! Pages of the web: line rules, boilerplate, addresses. One file an operator; each is listed here.
 
 mod c4_lines;
-mod citations;
 mod has_listed_word;
 mod letter_word_ratio;
 mod letters;

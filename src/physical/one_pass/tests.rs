@@ -166,6 +166,29 @@ fn calls_inside_an_aggregation_share_the_pass_of_the_filters_below() {
     assert_eq!(node.calls().filter(|call| call.spec.name == "chars").count(), 1);
 }
 
+#[test]
+fn a_rule_that_drops_nothing_goes_behind_one_that_drops_much_while_running() {
+    let context = context(true);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    const N_ROWS: u64 = 100_000;
+    let plan = runtime.block_on(async {
+        let table =
+            format!("CREATE TABLE big AS SELECT value AS x, value % 1000 AS y FROM generate_series(1, {N_ROWS})");
+        context.sql(&table).await.unwrap().collect().await.unwrap();
+        let query = context.sql("SELECT x FROM big WHERE x > 0 AND y = 7").await.unwrap();
+        query.create_physical_plan().await.unwrap()
+    });
+    let fused = OnePass::new(prices(), 1 << 20, true).optimize(Arc::clone(&plan), &ConfigOptions::new()).unwrap();
+    assert_eq!(run(&context, &fused), run(&context, &plan));
+    let counts = annotate(fused.as_ref()).unwrap().rule_counts();
+    let counted: Vec<_> =
+        counts.iter().map(|count| (count.label.as_str(), count.rows_in, count.rows_dropped)).collect();
+    assert_eq!(counted, [("x > 0", N_ROWS, 0), ("y = 7", N_ROWS, N_ROWS - N_ROWS / 1000)]);
+    // The planned order until the first look; after it, only what `y = 7` leaves.
+    assert!(counts[0].rows_evaluated < N_ROWS / 2, "{counts:?}");
+    assert_eq!(counts[1].rows_evaluated, N_ROWS);
+}
+
 fn condition() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "x > 3",
