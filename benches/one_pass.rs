@@ -8,7 +8,7 @@
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use curator::diag::SourceText;
-use curator::ops::{Args, Cpu, Registry, Stage};
+use curator::ops::{Args, Cpu, Needs, Registry, Stage};
 use curator::{Compiled, Config, Language, Session};
 use std::num::NonZeroUsize;
 
@@ -43,7 +43,7 @@ fn main() {
     println!("{mb:.1} MB of text, one thread");
     println!("{:34} {:>9} {:>10} {:>12} {:>8}", "", "CPU s", "MB/CPU s", "separate s", "ratio");
 
-    let cheap = statistics(|stage| stage == Stage::Scan);
+    let cheap = statistics(|needs| needs.stage() == Stage::Scan && needs != Needs::TEXT);
     let all = statistics(|_| true);
     let mut queries = vec![
         (format!("{} cheap statistics", cheap.len()), columns(&cheap)),
@@ -61,13 +61,13 @@ fn main() {
     }
 }
 
-/// Calls of the statistics of some stages, with their default options.
-fn statistics(of: impl Fn(Stage) -> bool) -> Vec<String> {
+/// Calls of some statistics, with their default options.
+fn statistics(of: impl Fn(Needs) -> bool) -> Vec<String> {
     let mut calls = Vec::new();
     for spec in Registry::builtin().iter() {
         let Cpu::Statistic(statistic) = &spec.cpu else { continue };
         let Ok(args) = Args::new(spec, vec![]) else { continue };
-        if of((statistic.needs)(&args).stage()) {
+        if of((statistic.needs)(&args)) {
             calls.push(format!("{}(text)", spec.name));
         }
     }

@@ -14,6 +14,17 @@ pub struct SplitLines {
 impl SplitLines {
     pub(super) fn read(&mut self, text: &str) {
         self.spans.clear();
+        if !has_rare_break(text) {
+            let mut start = 0;
+            for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+                self.spans.push((start, end as u32));
+                start = end as u32 + 1;
+            }
+            if (start as usize) < text.len() {
+                self.spans.push((start, text.len() as u32));
+            }
+            return;
+        }
         let start_of = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
         self.spans.extend(split_lines(text).map(|line| {
             let start = start_of(line);
@@ -47,24 +58,13 @@ pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether there may be a break other than a line feed. Blocks of bytes are looked at without branching, which the
-/// compiler turns into vector code.
+/// Whether there is a break other than a line feed. Searches with vector code are far faster than looking at each byte.
 fn has_rare_break(text: &str) -> bool {
-    let mut wide = false;
-    for block in text.as_bytes().chunks(128) {
-        let (mut rare, mut lead) = (false, false);
-        for &byte in block {
-            rare |= matches!(byte, 0x0b..=0x0d | 0x1c..=0x1e);
-            lead |= byte == 0xc2 || byte == 0xe2;
-        }
-        if rare {
-            return true;
-        }
-        wide |= lead;
-    }
-    wide && ["\u{85}", "\u{2028}", "\u{2029}"]
-        .iter()
-        .any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+    let bytes = text.as_bytes();
+    let wide = ["\u{85}", "\u{2028}", "\u{2029}"];
+    memchr::memchr3(0x0b, 0x0c, b'\r', bytes).is_some()
+        || memchr::memchr3(0x1c, 0x1d, 0x1e, bytes).is_some()
+        || !text.is_ascii() && wide.iter().any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
 /// The first break: where it begins and ends.

@@ -1,6 +1,7 @@
 //! `mean_non_symbol_word_length(text)`: the mean length of the words that are more than punctuation.
 
-use super::non_symbol_words::is_more_than_symbols;
+use super::non_symbol_words::symbol_words;
+use crate::ops::Word;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -22,10 +23,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::measure(
         |_| Needs::WORDS,
         |doc, _| {
-            let words = doc.words().iter(doc.text()).filter(|word| is_more_than_symbols(word));
-            let (n_words, n_chars) =
-                words.fold((0, 0), |(words, chars), word| (words + 1, chars + word.chars().count()));
-            scan::ratio(n_chars, n_words)
+            let n_chars = |word: &Word| scan::n_chars(word.of(doc.text()));
+            let (n_symbols, n_symbol_chars) =
+                symbol_words(doc).fold((0, 0), |(words, chars), word| (words + 1, chars + n_chars(word)));
+            scan::ratio(doc.words().n_chars - n_symbol_chars, doc.words().len() - n_symbols)
         },
     ),
     gpu: Gpu::NOT_YET,

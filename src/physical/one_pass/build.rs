@@ -227,7 +227,8 @@ impl<'a> Builder<'a> {
             };
             let work = match &made.call {
                 Some((call, document)) => match &call.spec.cpu {
-                    Cpu::Statistic(statistic) => {
+                    // One that reads the text itself shares nothing: it runs when it is asked for.
+                    Cpu::Statistic(statistic) if (statistic.needs)(&call.args) != Needs::TEXT => {
                         let needs = (statistic.needs)(&call.args);
                         let price_ns = call.spec.cost.total_ns(1, TEXT_BYTES as usize);
                         if let Some(&step) = passes.get(&(*document, needs.stage())) {
