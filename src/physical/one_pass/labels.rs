@@ -5,7 +5,7 @@
 
 use crate::logical::OperatorCall;
 use arrow::datatypes::Schema;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{CaseExpr, Column, IsNotNullExpr, Literal};
@@ -75,15 +75,17 @@ impl Labels {
 
     /// An expression over inputs and slots.
     pub fn of(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<String> {
-        let written = Arc::clone(expr).transform_up(|node| {
+        // From above: a call's options must still be what they are when the call is looked at.
+        let written = Arc::clone(expr).transform_down(|node| {
             let label = if let Some(call) = OperatorCall::of(node.as_ref()) {
-                let arguments = [fmt_sql(call.document.as_ref()).to_string()].into_iter().chain(call.args.written());
+                let arguments = [self.of(&call.document)?].into_iter().chain(call.args.written());
                 format!("{}({})", call.spec.name, arguments.collect::<Vec<_>>().join(", "))
             } else if let Some(slot) =
                 node.downcast_ref::<Column>().and_then(|column| column.index().checked_sub(self.n_inputs))
             {
                 self.slot(slot).to_string()
             } else if let Some(arguments) = node.downcast_ref::<CaseExpr>().and_then(coalesced) {
+                let arguments = arguments.iter().map(|argument| self.of(argument)).collect::<Result<Vec<_>>>()?;
                 format!("coalesce({})", arguments.join(", "))
             } else if let Some(text) =
                 node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten())
@@ -93,7 +95,8 @@ impl Labels {
                 return Ok(Transformed::no(node));
             };
             // A column is shown by its name, whatever that is.
-            Ok(Transformed::yes(Arc::new(Column::new(&label, 0)) as Arc<dyn PhysicalExpr>))
+            let shown: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&label, 0));
+            Ok(Transformed::new(shown, true, TreeNodeRecursion::Jump))
         })?;
         let label = fmt_sql(written.data.as_ref()).to_string();
         Ok(match label.char_indices().nth(MAX_CHARS) {
@@ -104,15 +107,15 @@ impl Labels {
 }
 
 /// The arguments of the `coalesce` that DataFusion made a CASE of: `CASE WHEN x IS NOT NULL THEN x ELSE y END`.
-fn coalesced(case: &CaseExpr) -> Option<Vec<String>> {
+fn coalesced(case: &CaseExpr) -> Option<Vec<Arc<dyn PhysicalExpr>>> {
     let mut arguments = Vec::new();
     for (when, then) in case.when_then_expr() {
         let tested = when.downcast_ref::<IsNotNullExpr>()?.arg();
         if case.expr().is_some() || tested != then {
             return None;
         }
-        arguments.push(fmt_sql(then.as_ref()).to_string());
+        arguments.push(Arc::clone(then));
     }
-    arguments.push(fmt_sql(case.else_expr()?.as_ref()).to_string());
+    arguments.push(Arc::clone(case.else_expr()?));
     Some(arguments)
 }
