@@ -459,7 +459,14 @@ impl Run {
             return match self.stream.next().await {
                 // What a written query yields is a count, which the report has.
                 Some(Ok(_)) if self.writes => continue,
-                Some(batch) => Some(batch.map_err(Error::from)),
+                Some(Ok(batch)) => Some(Ok(batch)),
+                Some(Err(error)) => {
+                    // Before the error is seen, so that no half-written file is left when the program ends on it.
+                    if let Some(ledger) = &self.ledger {
+                        ledger.give_up();
+                    }
+                    Some(Err(Error::from(error)))
+                }
                 None => {
                     if self.writes {
                         self.opened.forget();

@@ -5,7 +5,7 @@
 //! ```
 //! Invariant: with positions (`_seq`) in the rows, the files have the order of the input, whatever the number of threads:
 //! a row is written once no partition can bring an earlier one. Files appear complete or not at all, at
-//! [`Ledger::finish`].
+//! [`Ledger::finish`]; a ledger that is given up or dropped has removed what it began when the call returns.
 //! Not here: which rows are dropped (`annotate/`).
 
 use crate::sinks::{Compression, Format, Sink, SinkOptions, SinkSpec, WrittenFile};
@@ -16,7 +16,7 @@ use arrow::datatypes::{SchemaRef, UInt64Type};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Messages that may wait for the writing thread; past them the query waits.
@@ -46,14 +46,19 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Book {
     sender: SyncSender<Message>,
+    failure: Failure,
     thread: JoinHandle<Result<Vec<WrittenFile>>>,
 }
+
+/// Why a book's thread stopped early, for those who find it gone.
+type Failure = Arc<Mutex<Option<String>>>;
 
 /// One partition's way to write into a book.
 #[derive(Debug)]
 pub(super) struct Page {
     partition: usize,
     sender: SyncSender<Message>,
+    failure: Failure,
 }
 
 #[derive(Debug)]
@@ -69,6 +74,7 @@ enum Message {
     },
     Close(usize),
     End,
+    GiveUp,
 }
 
 impl Ledger {
@@ -96,22 +102,37 @@ impl Ledger {
                 books.len() - 1
             }
         };
-        let page = Page { partition, sender: books[at].1.sender.clone() };
+        let book = &books[at].1;
+        let page = Page { partition, sender: book.sender.clone(), failure: Arc::clone(&book.failure) };
         page.send(Message::Open(partition))?;
         Ok(page)
     }
 
     /// Gives the files their names. The run must be over.
     pub fn finish(&self) -> Result<Vec<WrittenFile>> {
-        let books = std::mem::take(&mut *self.books.lock().unwrap_or_else(PoisonError::into_inner));
         let mut files = vec![];
-        for (_, book) in books {
-            // If the thread stopped early, its result says why.
-            let _ = book.sender.send(Message::End);
-            drop(book.sender);
-            files.extend(book.thread.join().map_err(|_| crate::bug!("the ledger's thread died"))??);
+        for (_, book) in self.take_books() {
+            files.extend(book.end(Message::End)?);
         }
         Ok(files)
+    }
+
+    /// Removes what was written: the run failed. Partitions that still run find their pages closed.
+    pub fn give_up(&self) {
+        for (_, book) in self.take_books() {
+            // That it was given up is no news, and an earlier failure was told to the run.
+            let _ = book.end(Message::GiveUp);
+        }
+    }
+
+    fn take_books(&self) -> Vec<(usize, Book)> {
+        std::mem::take(&mut *self.books.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
@@ -125,11 +146,28 @@ impl Book {
         };
         let sink = Sink::create(&SinkSpec { location, options }, schema)?;
         let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
+        let failure = Failure::default();
+        let told = Arc::clone(&failure);
+        let work = move || {
+            let written = write(sink, &receiver);
+            // Before the receiver goes: whoever finds it gone finds the reason.
+            if let Err(error) = &written {
+                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            }
+            written
+        };
         let thread = std::thread::Builder::new()
             .name("ledger".to_string())
-            .spawn(move || write(sink, &receiver))
+            .spawn(work)
             .map_err(|error| Error::Data(format!("cannot start the ledger's thread: {error}")))?;
-        Ok(Self { sender, thread })
+        Ok(Self { sender, failure, thread })
+    }
+
+    /// Sends the last message and waits for the thread, which never waits for anyone but its queue.
+    fn end(self, last: Message) -> Result<Vec<WrittenFile>> {
+        // If the thread stopped early, its result says why.
+        let _ = self.sender.send(last);
+        self.thread.join().map_err(|_| crate::bug!("the ledger's thread died"))?
     }
 }
 
@@ -140,7 +178,11 @@ impl Page {
     }
 
     fn send(&self, message: Message) -> Result<()> {
-        self.sender.send(message).map_err(|_| Error::Data("the drop ledger could not be written".to_string()))
+        self.sender.send(message).map_err(|_| {
+            let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let why = failure.as_deref().unwrap_or("its thread is gone");
+            Error::Data(format!("the drop ledger (`rejects`) could not be written: {why}"))
+        })
     }
 }
 
@@ -151,7 +193,7 @@ impl Drop for Page {
     }
 }
 
-/// The writing thread: gives up, and removes what it wrote, if the queue closes without an end.
+/// The writing thread: removes what it wrote if it is told to give up, or if the queue closes without an end.
 fn write(mut sink: Sink, queue: &Receiver<Message>) -> Result<Vec<WrittenFile>> {
     let mut waiting = Waiting::default();
     while let Ok(message) = queue.recv() {
@@ -172,6 +214,7 @@ fn write(mut sink: Sink, queue: &Receiver<Message>) -> Result<Vec<WrittenFile>> 
                 waiting.write_up_to(u64::MAX, &mut sink)?;
                 return sink.finish();
             }
+            Message::GiveUp => break,
         }
         let is_too_much = waiting.n_bytes > MAX_WAITING_BYTES;
         let done_to = waiting.done_to.values().copied().min().unwrap_or(0);
