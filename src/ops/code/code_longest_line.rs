@@ -18,17 +18,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.2),
-    cpu: Cpu::count(|_| Needs::LINES, longest),
+    cpu: Cpu::count(
+        |_| Needs::LINES,
+        |doc, _| doc.lines().all.iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),
+    ),
     gpu: Gpu::NOT_YET,
 };
-
-fn longest(doc: &Doc, _: &Args) -> i64 {
-    let mut longest = 0;
-    for line in doc.lines().iter(doc.text()) {
-        // A line of fewer bytes cannot have more characters.
-        if line.len() > longest {
-            longest = longest.max(line.chars().count());
-        }
-    }
-    longest as i64
-}

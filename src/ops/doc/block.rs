@@ -13,8 +13,12 @@ pub(super) const BLOCK: usize = 64;
 pub(super) struct Masks {
     /// ASCII white space, as Python has it: tab to carriage return, U+001C to U+001F, space.
     pub(super) space: u64,
+    /// Line feeds.
+    pub(super) feed: u64,
     /// The letters A to Z and a to z.
     pub(super) letter: u64,
+    /// Those and the digits.
+    pub(super) alphanumeric: u64,
     /// Bytes of characters outside ASCII.
     pub(super) wide: u64,
     /// Bytes of such characters that are not their first.
@@ -31,7 +35,10 @@ impl Masks {
             let put = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * quarter);
             // 0x1c..=0x20 are the four separators and the space.
             masks.space |= put(within(bytes, b'\t', b'\r') | within(bytes, 0x1c, b' '));
-            masks.letter |= put(within(bytes | u8x16::splat(0x20), b'a', b'z'));
+            masks.feed |= put(bytes.simd_eq(u8x16::splat(b'\n')));
+            let letter = within(bytes | u8x16::splat(0x20), b'a', b'z');
+            masks.letter |= put(letter);
+            masks.alphanumeric |= put(letter | within(bytes, b'0', b'9'));
             masks.wide |= put(bytes);
             masks.inner |= put(within(bytes, 0x80, 0xbf));
         }
@@ -59,6 +66,8 @@ mod tests {
             let bits = |is: &dyn Fn(u8) -> bool| (0..64).filter(|i| is(block[*i])).fold(0, |bits, i| bits | 1_u64 << i);
             assert_eq!(masks.space, bits(&|b| matches!(b, 9..=13 | 28..=32)));
             assert_eq!(masks.letter, bits(&|b| b.is_ascii_alphabetic()));
+            assert_eq!(masks.feed, bits(&|b| b == b'\n'));
+            assert_eq!(masks.alphanumeric, bits(&|b| b.is_ascii_alphanumeric()));
             assert_eq!(masks.wide, bits(&|b| b >= 128));
             assert_eq!(masks.inner, bits(&|b| (128..192).contains(&b)));
         }

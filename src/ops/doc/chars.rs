@@ -13,13 +13,14 @@ pub struct CharCounts {
     pub ascii: [u32; 128],
     /// All characters, ASCII or not.
     pub n_chars: usize,
-    /// Characters outside ASCII, by class.
+    /// Characters outside ASCII: all, and by class.
+    pub(super) n_wide: usize,
     pub(super) wide: [u32; MAX_CLASSES],
 }
 
 impl Default for CharCounts {
     fn default() -> Self {
-        Self { ascii: [0; 128], n_chars: 0, wide: [0; MAX_CLASSES] }
+        Self { ascii: [0; 128], n_chars: 0, n_wide: 0, wide: [0; MAX_CLASSES] }
     }
 }
 
@@ -55,11 +56,14 @@ impl CharCounts {
 
     /// Characters outside ASCII.
     pub fn n_wide(&self) -> usize {
-        self.wide.iter().map(|n| *n as usize).sum()
+        self.n_wide
     }
 
     /// Characters outside ASCII that have one of these properties.
     pub(crate) fn wide(&self, properties: Properties) -> usize {
+        if self.n_wide == 0 {
+            return 0;
+        }
         let classes = Classes::get();
         let has = |class: usize| classes.properties(class as u8).any(properties);
         self.wide.iter().enumerate().filter(|(class, n)| **n > 0 && has(*class)).map(|(_, n)| *n as usize).sum()

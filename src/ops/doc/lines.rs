@@ -1,79 +1,166 @@
 //! Lines: what line feeds separate, as `text.split('\n')` gives them. A document has at least one.
+//!
+//! The walk (`walk.rs`) hands over 64 bytes at a time, a bit each, and a line is noted at its line feed together with
+//! what statistics ask of it: where it is without the white space at its ends, its characters, its words.
+//!
+//! Not here: lines cut at other line breaks (`split_lines.rs`).
 
 use crate::ops::scan;
+
+/// A line, without its line feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// Its first byte.
+    pub start: u32,
+    /// The byte after its last.
+    pub end: u32,
+    /// Its first byte that is no white space.
+    pub first: u32,
+    /// The byte after its last that is no white space; `first` if there is none.
+    pub last: u32,
+    /// How many characters it has, with the white space at its ends.
+    pub n_chars: u32,
+    /// How many words it has.
+    pub n_words: u32,
+}
+
+impl Line {
+    /// The line from byte `start` to byte `end`, by definition: slower than the walk.
+    pub(super) fn find(text: &str, start: usize, end: usize) -> Self {
+        let line = text.get(start..end).unwrap_or_default();
+        let without_start = line.trim_start_matches(scan::is_space);
+        let first = end - without_start.len();
+        Self {
+            start: start as u32,
+            end: end as u32,
+            first: first as u32,
+            last: (first + without_start.trim_end_matches(scan::is_space).len()) as u32,
+            n_chars: scan::n_chars(line) as u32,
+            n_words: scan::words(line).count() as u32,
+        }
+    }
+
+    /// Whether it is empty or white space.
+    pub fn is_blank(self) -> bool {
+        self.first == self.last
+    }
+
+    /// The line in its document.
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// The line without the white space at its ends.
+    pub fn trimmed(self, text: &str) -> &str {
+        text.get(self.first as usize..self.last as usize).unwrap_or_default()
+    }
+}
 
 /// The lines of a document.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// Where each line begins and ends, in bytes, without its line feed.
-    pub spans: Vec<(u32, u32)>,
+    /// Each line, in order.
+    pub all: Vec<Line>,
+    /// How many are not blank.
+    pub n_full: usize,
 }
 
 impl Lines {
-    pub(super) fn read(&mut self, text: &str) {
-        self.spans.clear();
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
-            self.spans.push((start, end as u32));
-            start = end as u32 + 1;
+    /// The lines that are not blank.
+    pub fn full(&self) -> impl Iterator<Item = Line> {
+        self.all.iter().copied().filter(|line| !line.is_blank())
+    }
+}
+
+/// Sixty-four bytes of a document: bit `i` speaks about byte `start + i`.
+pub(super) struct Here {
+    pub(super) start: u32,
+    /// Line feeds.
+    pub(super) feeds: u64,
+    /// Bytes of words.
+    pub(super) word: u64,
+    /// Where words begin.
+    pub(super) begins: u64,
+    /// Bytes that begin no character.
+    pub(super) inner: u64,
+    /// Such bytes before `start`.
+    pub(super) n_inner: u32,
+    /// Words that begin before `start`.
+    pub(super) n_words: u32,
+}
+
+/// Finds the lines.
+pub(super) struct LineWalk<'d> {
+    lines: &'d mut Lines,
+    /// The line that is open: where it begins, and where its first word does.
+    start: u32,
+    first: Option<u32>,
+    /// The end of the last word.
+    last: u32,
+    /// Before the open line: bytes that begin no character, and words.
+    n_inner: u32,
+    n_words: u32,
+}
+
+impl<'d> LineWalk<'d> {
+    pub(super) fn new(lines: &'d mut Lines) -> Self {
+        Self { lines, start: 0, first: None, last: 0, n_inner: 0, n_words: 0 }
+    }
+
+    /// Forgets the lines of another document.
+    pub(super) fn begin(&mut self) {
+        self.lines.all.clear();
+        self.lines.n_full = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn block(&mut self, here: Here) {
+        let mut of_line = here.word;
+        let mut feeds = here.feeds;
+        while feeds != 0 {
+            let bit = feeds.trailing_zeros();
+            let before = (1 << bit) - 1;
+            self.see(here.start, of_line & before);
+            let n_inner = if here.inner == 0 { 0 } else { (here.inner & before).count_ones() };
+            let n_words = (here.begins & before).count_ones();
+            self.close(here.start + bit, here.n_inner + n_inner, here.n_words + n_words);
+            of_line &= !before;
+            feeds &= feeds - 1;
+        }
+        self.see(here.start, of_line);
+    }
+
+    /// The last line, which no line feed ends.
+    pub(super) fn finish(&mut self, end: u32, n_inner: u32, n_words: u32) {
+        self.close(end, n_inner, n_words);
+    }
+
+    /// Notes words of the open line.
+    #[inline(always)]
+    fn see(&mut self, start: u32, word: u64) {
+        if word != 0 {
+            self.first = self.first.or(Some(start + word.trailing_zeros()));
+            self.last = start + u64::BITS - word.leading_zeros();
         }
     }
 
-    /// The lines themselves; `text` is the document.
-    pub fn iter<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        self.spans.iter().map(move |&(start, end)| text.get(start as usize..end as usize).unwrap_or_default())
+    #[inline(always)]
+    fn close(&mut self, end: u32, n_inner: u32, n_words: u32) {
+        let (first, last) = self.first.map_or((end, end), |first| (first, self.last));
+        self.lines.n_full += usize::from(self.first.is_some());
+        self.lines.all.push(Line {
+            start: self.start,
+            end,
+            first,
+            last,
+            n_chars: end - self.start - (n_inner - self.n_inner),
+            n_words: n_words - self.n_words,
+        });
+        self.start = end + 1;
+        self.first = None;
+        self.n_inner = n_inner;
+        self.n_words = n_words;
     }
-}
-
-/// The lines that are not blank, without the white space at their ends.
-#[derive(Debug, Default)]
-pub struct FullLines {
-    /// Where each begins and ends, in bytes.
-    pub spans: Vec<(u32, u32)>,
-}
-
-impl FullLines {
-    pub(super) fn read(&mut self, text: &str, lines: &Lines) {
-        self.spans.clear();
-        let bytes = text.as_bytes();
-        for &(start, end) in &lines.spans {
-            let (mut first, mut last) = (start as usize, end as usize);
-            while first < last && is_ascii_space(bytes[first]) {
-                first += 1;
-            }
-            while first < last && is_ascii_space(bytes[last - 1]) {
-                last -= 1;
-            }
-            if first < last && (bytes[first] >= 0x80 || bytes[last - 1] >= 0x80) {
-                let line = text.get(first..last).unwrap_or_default();
-                let without_start = line.trim_start_matches(scan::is_space);
-                first = last - without_start.len();
-                last = first + without_start.trim_end_matches(scan::is_space).len();
-            }
-            if first < last {
-                self.spans.push((first as u32, last as u32));
-            }
-        }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// The lines themselves; `text` is the document.
-    pub fn iter<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        self.spans.iter().map(move |&(start, end)| text.get(start as usize..end as usize).unwrap_or_default())
-    }
-}
-
-fn is_ascii_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | 0x1c..=b' ')
 }
 
 #[cfg(test)]
@@ -81,7 +168,7 @@ mod tests {
     use crate::ops::doc::{Doc, Needs};
 
     #[test]
-    fn full_lines_are_stripped_as_python_strips() {
+    fn lines_are_stripped_as_python_strips() {
         for (text, expected) in [
             ("", vec![]),
             (" a \n\n\t\n b c\u{85}\r\n", vec!["a", "b c"]),
@@ -90,8 +177,9 @@ mod tests {
             ("é", vec!["é"]),
         ] {
             let mut doc = Doc::new();
-            doc.read(text, Needs::FULL_LINES);
-            assert_eq!(doc.full_lines().iter(text).collect::<Vec<_>>(), expected, "{text:?}");
+            doc.read(text, Needs::LINES);
+            assert_eq!(doc.lines().full().map(|line| line.trimmed(text)).collect::<Vec<_>>(), expected, "{text:?}");
+            assert_eq!(doc.lines().n_full, expected.len(), "{text:?}");
         }
     }
 }

@@ -34,17 +34,17 @@ pub use char_grams::CharGrams;
 pub use chars::CharCounts;
 pub use grams::{Grams, LONGEST_GRAM, Level};
 pub use joined::JoinedGrams;
-pub use lines::{FullLines, Lines};
+pub use lines::{Line, Lines};
 pub use needs::{Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
-pub use split_lines::SplitLines;
 pub(crate) use split_lines::split_lines;
-pub use words::{Word, WordCounts, WordLengths, Words};
+pub use words::{Word, WordCounts, WordKinds, WordLengths, Words};
 
 use crate::ops::value::Args;
 use chinese::ChineseWords;
 use needs::is_chinese;
 use repetition::Repetition;
+use split_lines::SplitLines;
 use walk::Parts;
 
 /// One document and the parts of it that were asked for.
@@ -54,11 +54,11 @@ pub struct Doc<'t> {
     ready: Needs,
     chars: CharCounts,
     word_counts: WordCounts,
+    word_kinds: WordKinds,
     words: Words,
     word_lengths: WordLengths,
     lines: Lines,
     split_lines: SplitLines,
-    full_lines: FullLines,
     chinese: ChineseWords,
     repetition: Repetition,
 }
@@ -76,28 +76,14 @@ impl<'t> Doc<'t> {
         let parts = Parts {
             chars: &mut self.chars,
             counts: &mut self.word_counts,
+            kinds: &mut self.word_kinds,
             words: &mut self.words,
             lengths: &mut self.word_lengths,
+            lines: &mut self.lines,
         };
-        let levels = [Needs::WORD_COUNTS, Needs::WORDS, Needs::WORD_LENGTHS];
-        match (needs.has(Needs::CHARS), levels.iter().filter(|level| needs.has(**level)).count() as u8) {
-            (false, walk::NO_WORDS) => {}
-            (false, walk::COUNTS) => walk::walk::<false, { walk::COUNTS }>(text, parts),
-            (false, walk::SPANS) => walk::walk::<false, { walk::SPANS }>(text, parts),
-            (false, _) => walk::walk::<false, { walk::LENGTHS }>(text, parts),
-            (true, walk::NO_WORDS) => walk::walk::<true, { walk::NO_WORDS }>(text, parts),
-            (true, walk::COUNTS) => walk::walk::<true, { walk::COUNTS }>(text, parts),
-            (true, walk::SPANS) => walk::walk::<true, { walk::SPANS }>(text, parts),
-            (true, _) => walk::walk::<true, { walk::LENGTHS }>(text, parts),
-        }
-        if needs.has(Needs::LINES) {
-            self.lines.read(text);
-        }
+        walk::read(text, needs, parts);
         if needs.has(Needs::SPLIT_LINES) {
-            self.split_lines.read(text);
-        }
-        if needs.has(Needs::FULL_LINES) {
-            self.full_lines.read(text, &self.lines);
+            self.split_lines.read(text, &self.lines, needs.has(Needs::CHARS).then_some(&self.chars));
         }
         if needs.has(Needs::CHINESE_WORDS) {
             self.chinese.read(text);
@@ -128,10 +114,10 @@ impl<'t> Doc<'t> {
         &self.word_lengths
     }
 
-    /// Needs [`Needs::FULL_LINES`].
-    pub fn full_lines(&self) -> &FullLines {
-        self.check(Needs::FULL_LINES);
-        &self.full_lines
+    /// Needs [`Needs::WORD_KINDS`].
+    pub fn word_kinds(&self) -> &WordKinds {
+        self.check(Needs::WORD_KINDS);
+        &self.word_kinds
     }
 
     /// Needs [`Needs::WORDS`].
@@ -146,10 +132,10 @@ impl<'t> Doc<'t> {
         &self.lines
     }
 
-    /// Needs [`Needs::SPLIT_LINES`].
-    pub fn split_lines(&self) -> &SplitLines {
+    /// The lines, cut at every kind of line break. Needs [`Needs::SPLIT_LINES`].
+    pub fn split_lines(&self) -> &[Line] {
         self.check(Needs::SPLIT_LINES);
-        &self.split_lines
+        self.split_lines.get(&self.lines)
     }
 
     /// The words in the language of the option `lang`. Needs [`Needs::words_in`].

@@ -41,18 +41,18 @@ impl Needs {
     pub const CHARS: Needs = Needs::part(1 << 0);
     /// Numbers about the words: [`WordCounts`](super::WordCounts).
     pub const WORD_COUNTS: Needs = Needs::part(1 << 1);
-    /// Words split at white space, and their counts: [`Words`](super::Words).
+    /// What the words are made of, and the other numbers: [`WordKinds`](super::WordKinds).
+    pub const WORD_KINDS: Needs = Needs::part(1 << 5 | 1 << 1);
+    /// Words split at white space, and the numbers about them: [`Words`](super::Words).
     pub const WORDS: Needs = Needs::part(1 << 2 | 1 << 1);
     /// How many words are of which length, and the words: [`WordLengths`](super::WordLengths).
     pub const WORD_LENGTHS: Needs = Needs::part(1 << 3 | 1 << 2 | 1 << 1);
     /// Lines split at line feeds: [`Lines`](super::Lines).
     pub const LINES: Needs = Needs::part(1 << 4);
-    /// Lines that are not blank, and all lines: [`FullLines`](super::FullLines).
-    pub const FULL_LINES: Needs = Needs::part(1 << 5 | 1 << 4);
     /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
     pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
-    /// Lines split at every kind of line break: [`SplitLines`](super::SplitLines).
-    pub const SPLIT_LINES: Needs = Needs::part(1 << 23);
+    /// Lines split at every kind of line break, and those at line feeds: [`Doc::split_lines`](super::Doc::split_lines).
+    pub const SPLIT_LINES: Needs = Needs::part(1 << 23 | 1 << 4);
 
     /// What repeats among the lines: [`RepeatTable`](super::RepeatTable).
     pub const LINE_REPEATS: Needs = Needs::part(1 << 24);
@@ -143,10 +143,10 @@ impl Needs {
     const NAMES: [(&'static str, Needs); 11] = [
         ("chars", Needs::CHARS),
         ("word counts", Needs::WORD_COUNTS),
+        ("word kinds", Needs::WORD_KINDS),
         ("words", Needs::WORDS),
         ("word lengths", Needs::WORD_LENGTHS),
         ("lines", Needs::LINES),
-        ("full lines", Needs::FULL_LINES),
         ("split lines", Needs::SPLIT_LINES),
         ("chinese words", Needs::CHINESE_WORDS),
         ("repeated lines", Needs::LINE_REPEATS),

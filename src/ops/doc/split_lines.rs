@@ -4,38 +4,47 @@
 //! line, so `''` has no line and `'a\n'` has one.
 //! Not here: lines as line feeds alone separate them (`lines.rs`).
 
+use super::chars::CharCounts;
+use super::lines::{Line, Lines};
+use crate::ops::scan::Properties;
+
 /// The lines of a document, cut at every kind of line break.
 #[derive(Debug, Default)]
-pub struct SplitLines {
-    /// Where each line begins and ends, in bytes, without its break.
-    pub spans: Vec<(u32, u32)>,
+pub(super) struct SplitLines {
+    /// If line feeds are the only breaks, how many of the lines that they separate there are.
+    n_shared: Option<usize>,
+    /// Else each line, in order.
+    lines: Vec<Line>,
 }
 
 impl SplitLines {
-    pub(super) fn read(&mut self, text: &str) {
-        self.spans.clear();
-        if !has_rare_break(text) {
-            let mut start = 0;
-            for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
-                self.spans.push((start, end as u32));
-                start = end as u32 + 1;
-            }
-            if (start as usize) < text.len() {
-                self.spans.push((start, text.len() as u32));
-            }
+    /// `lines` are those that line feeds separate; `chars`, if they were counted, tell which breaks there are.
+    pub(super) fn read(&mut self, text: &str, lines: &Lines, chars: Option<&CharCounts>) {
+        self.lines.clear();
+        if !chars.map_or_else(|| has_rare_break(text), counts_rare_break) {
+            let is_last_empty = lines.all.last().is_some_and(|last| last.start == last.end);
+            self.n_shared = Some(lines.all.len() - usize::from(is_last_empty));
             return;
         }
-        let start_of = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
-        self.spans.extend(split_lines(text).map(|line| {
-            let start = start_of(line);
-            (start as u32, (start + line.len()) as u32)
+        self.n_shared = None;
+        self.lines.extend(split_lines(text).map(|line| {
+            let start = line.as_ptr() as usize - text.as_ptr() as usize;
+            Line::find(text, start, start + line.len())
         }));
     }
 
-    /// The lines themselves; `text` is the document.
-    pub fn iter<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        self.spans.iter().map(move |&(start, end)| text.get(start as usize..end as usize).unwrap_or_default())
+    /// The lines; `lines` are those that line feeds separate.
+    pub(super) fn get<'d>(&'d self, lines: &'d Lines) -> &'d [Line] {
+        match self.n_shared {
+            Some(n_lines) => lines.all.get(..n_lines).unwrap_or_default(),
+            None => &self.lines,
+        }
     }
+}
+
+/// Whether a break other than a line feed was counted.
+fn counts_rare_break(chars: &CharCounts) -> bool {
+    chars.any_of(b"\x0b\x0c\r\x1c\x1d\x1e") > 0 || chars.wide(Properties::LINE_BREAK) > 0
 }
 
 /// The lines of `text`, in order.
@@ -86,6 +95,7 @@ fn find_break(text: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::doc::{Doc, Needs};
 
     #[test]
     fn lines_are_pythons() {
@@ -103,9 +113,12 @@ mod tests {
         ];
         for (text, lines) in cases {
             assert_eq!(split_lines(text).collect::<Vec<_>>(), *lines, "{text:?}");
-            let mut spans = SplitLines::default();
-            spans.read(text);
-            assert_eq!(spans.iter(text).collect::<Vec<_>>(), *lines, "{text:?}");
+            for needs in [Needs::SPLIT_LINES, Needs::SPLIT_LINES.and(Needs::CHARS)] {
+                let mut doc = Doc::new();
+                doc.read(text, needs);
+                let found: Vec<&str> = doc.split_lines().iter().map(|line| line.of(text)).collect();
+                assert_eq!(found, *lines, "{text:?}");
+            }
         }
     }
 }

@@ -15,49 +15,83 @@
 //! A character outside ASCII is looked up once ([`Classes`]): it is counted, and its bits are set in the masks.
 //!
 //! Invariant: places and counts are those of `text.split(is_space)`; a test compares with that on random text.
-//! Not here: lines, which a search for line feeds finds.
+//! Not here: what is noted of a line (`lines.rs`).
 
 use super::block::{BLOCK, Masks};
 use super::chars::CharCounts;
-use super::words::{Word, WordCounts, WordLengths, Words};
-use crate::ops::scan::{Classes, Properties};
+use super::lines::{Here, LineWalk, Lines};
+use super::needs::Needs;
+use super::words::{Word, WordCounts, WordKinds, WordLengths, Words};
+use crate::ops::scan::{Classes, MAX_CLASSES, Properties};
 
 /// What is to be found.
 pub(super) struct Parts<'d> {
     pub(super) chars: &'d mut CharCounts,
     pub(super) counts: &'d mut WordCounts,
+    pub(super) kinds: &'d mut WordKinds,
     pub(super) words: &'d mut Words,
     pub(super) lengths: &'d mut WordLengths,
+    pub(super) lines: &'d mut Lines,
 }
 
-/// How much is found of the words; each level includes those before it.
-pub(super) const NO_WORDS: u8 = 0;
-pub(super) const COUNTS: u8 = 1;
-pub(super) const SPANS: u8 = 2;
-pub(super) const LENGTHS: u8 = 3;
+/// Which parts are asked for. Asked of each block, and always the same: that costs next to nothing.
+#[derive(Clone, Copy)]
+struct Asked {
+    chars: bool,
+    counts: bool,
+    kinds: bool,
+    spans: bool,
+    lengths: bool,
+    lines: bool,
+}
 
 /// Finds the parts that are asked for.
-pub(super) fn walk<const CHARS: bool, const WORDS: u8>(text: &str, parts: Parts) {
-    let Parts { chars, counts, words, lengths } = parts;
+pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
+    let asked = Asked {
+        chars: needs.has(Needs::CHARS),
+        counts: needs.has(Needs::WORD_COUNTS),
+        kinds: needs.has(Needs::WORD_KINDS),
+        spans: needs.has(Needs::WORDS),
+        lengths: needs.has(Needs::WORD_LENGTHS),
+        lines: needs.has(Needs::LINES),
+    };
+    match (asked.counts || asked.lines, asked.chars) {
+        (true, _) => walk::<true>(text, asked, parts),
+        (false, true) => walk::<false>(text, asked, parts),
+        (false, false) => {}
+    }
+}
+
+/// `WORDS` says that white space is looked for; characters are counted without.
+fn walk<const WORDS: bool>(text: &str, asked: Asked, parts: Parts) {
+    let Parts { chars, counts, kinds, words, lengths, lines } = parts;
     let bytes = text.as_bytes();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let mut state = Walk::<CHARS, WORDS> {
+    let mut state = Walk::<WORDS> {
         bytes,
+        asked,
         classes: Classes::get(),
         tables: [[0; 256]; 4],
-        wide: [0; 64],
+        wide: [0; MAX_CLASSES],
         counts: WordCounts::default(),
+        kinds: WordKinds::default(),
         spans: std::mem::take(&mut words.spans),
         lengths,
+        lines: LineWalk::new(lines),
         open_word: 0,
-        open_chars: 0,
+        open_inner: 0,
         in_word: 0,
-        carry: 0,
+        alphabetic: Runs::default(),
+        letter: Runs::default(),
+        plain: Runs::default(),
+        wide_run: Runs::default(),
         wide_space: 0,
         n_inner: 0,
     };
-    state.spans.clear();
-    if WORDS >= LENGTHS {
+    if asked.lines {
+        state.lines.begin();
+    }
+    if asked.lengths {
         state.lengths.clear();
     }
     for (number, block) in blocks.iter().enumerate() {
@@ -68,141 +102,212 @@ pub(super) fn walk<const CHARS: bool, const WORDS: u8>(text: &str, parts: Parts)
     last[..rest.len()].copy_from_slice(rest);
     state.block(&last, blocks.len() * BLOCK);
 
-    if CHARS {
-        chars.n_chars = bytes.len() - state.n_inner;
+    if asked.lines {
+        state.lines.finish(bytes.len() as u32, state.n_inner, state.counts.n_words as u32);
+    }
+    if asked.chars {
+        chars.n_chars = bytes.len() - state.n_inner as usize;
         for (byte, count) in chars.ascii.iter_mut().enumerate() {
             *count = state.tables.iter().map(|table| table[byte]).sum();
         }
         chars.ascii[usize::from(b' ')] -= (BLOCK - rest.len()) as u32;
+        chars.n_wide = state.wide.iter().map(|n| *n as usize).sum();
         chars.wide = state.wide;
     }
-    if WORDS >= LENGTHS {
-        state.lengths.sort();
+    state.spans.truncate(state.counts.n_words);
+    if asked.lengths {
+        state.lengths.read(&state.spans);
     }
-    if WORDS >= COUNTS {
+    if asked.counts {
         *counts = state.counts;
+        *kinds = state.kinds;
     }
     words.spans = state.spans;
     words.n_chars = counts.n_chars;
 }
 
-struct Walk<'t, const CHARS: bool, const WORDS: u8> {
+struct Walk<'t, const WORDS: bool> {
     bytes: &'t [u8],
+    asked: Asked,
     classes: &'static Classes,
     /// How often each byte occurs. Four tables in turn: equal neighbours do not wait for each other.
     tables: [[u32; 256]; 4],
     /// How many characters outside ASCII are of each class.
-    wide: [u32; 64],
+    wide: [u32; MAX_CLASSES],
     counts: WordCounts,
+    kinds: WordKinds,
+    /// As many as were counted, and room.
     spans: Vec<Word>,
     lengths: &'t mut WordLengths,
-    /// Where the word that reaches into this block begins, and the characters it has before.
+    lines: LineWalk<'t>,
+    /// Where the last word begins, and how many bytes before it begin no character.
     open_word: u32,
-    open_chars: u32,
+    open_inner: u32,
     /// 1 if the block before ended in a word.
     in_word: u64,
-    /// 1 if that word has a letter.
-    carry: u64,
+    /// Words with a character of the property `Alphabetic`, with one that is a letter for Python, with one that is no
+    /// symbol.
+    alphabetic: Runs,
+    letter: Runs,
+    plain: Runs,
+    /// Words with a character outside ASCII.
+    wide_run: Runs,
     /// White-space bytes that a character of the block before has in this one.
     wide_space: u64,
-    n_inner: usize,
+    /// Bytes so far that begin no character.
+    n_inner: u32,
 }
 
-impl<const CHARS: bool, const WORDS: u8> Walk<'_, CHARS, WORDS> {
+impl<const WORDS: bool> Walk<'_, WORDS> {
     #[inline(always)]
     fn block(&mut self, block: &[u8; BLOCK], start: usize) {
-        let mut masks = Masks::of(block);
-        if CHARS {
+        if self.asked.chars {
             for four in block.as_chunks::<4>().0 {
                 for (table, byte) in self.tables.iter_mut().zip(four) {
                     table[usize::from(*byte)] += 1;
                 }
             }
         }
-        if masks.wide | self.wide_space != 0 {
-            self.look_up(&mut masks, start);
-        }
-        if WORDS >= COUNTS {
-            let word = !masks.space;
-            let shifted = word << 1 | self.in_word;
-            let begins = word & !shifted;
-            self.counts.n_words += begins.count_ones() as usize;
-            self.counts.n_chars += (word & !masks.inner).count_ones() as usize;
-            let (sum, over) = word.overflowing_add(masks.letter & word);
-            let (sum, over_again) = sum.overflowing_add(self.carry);
-            self.carry = u64::from(over | over_again);
-            self.counts.n_with_letter += (sum & !word).count_ones() as usize;
-            if WORDS >= SPANS {
-                // Most blocks are ASCII, where characters are bytes and nothing need be subtracted.
-                if masks.inner == 0 {
-                    self.words(word ^ shifted, start as u32, |_, _| 0);
-                } else {
-                    let inner = masks.inner;
-                    self.words(word ^ shifted, start as u32, |from, to| {
-                        (inner & below(to) & !below(from)).count_ones()
-                    });
-                }
-            }
-            self.in_word = word >> 63;
-        }
-    }
-
-    /// Notes the words that end in this block. `n_inner` is the number of bytes between two bits that begin no character.
-    #[inline(always)]
-    fn words(&mut self, mut edges: u64, start: u32, n_inner: impl Fn(u32, u32) -> u32) {
-        const END: u32 = BLOCK as u32;
-        self.spans.reserve(BLOCK / 2 + 1);
-        if self.in_word == 1 {
-            if edges == 0 {
-                self.open_chars += END - n_inner(0, END);
-                return;
-            }
-            let end = edges.trailing_zeros();
-            edges &= edges - 1;
-            self.word(self.open_word, start + end, self.open_chars + end - n_inner(0, end));
-        }
-        while edges != 0 {
-            let begin = edges.trailing_zeros();
-            edges &= edges - 1;
-            if edges == 0 {
-                self.open_word = start + begin;
-                self.open_chars = END - begin - n_inner(begin, END);
-                return;
-            }
-            let end = edges.trailing_zeros();
-            edges &= edges - 1;
-            self.word(start + begin, start + end, end - begin - n_inner(begin, end));
-        }
-    }
-
-    #[inline(always)]
-    fn word(&mut self, start: u32, end: u32, n_chars: u32) {
-        self.spans.push(Word { start, end });
-        if WORDS >= LENGTHS {
-            self.lengths.add(n_chars);
-        }
-    }
-
-    /// Looks up the characters outside ASCII that begin in this block.
-    #[inline(always)]
-    fn look_up(&mut self, masks: &mut Masks, start: usize) {
-        masks.space |= self.wide_space;
+        let masks = Masks::of(block);
+        let mut found = Found {
+            space: masks.space | self.wide_space,
+            alphabetic: masks.letter,
+            letter: masks.letter,
+            plain: masks.alphanumeric,
+            inner: masks.inner,
+        };
         self.wide_space = 0;
-        self.n_inner += masks.inner.count_ones() as usize;
-        let mut firsts = masks.wide & !masks.inner;
+        if masks.wide != 0 {
+            self.look_up(&mut found, masks.wide & !masks.inner, start);
+        }
+        if WORDS {
+            self.words(&found, masks.feed, start);
+        }
+        self.n_inner += if found.inner == 0 { 0 } else { found.inner.count_ones() };
+    }
+
+    /// Finds words and lines.
+    #[inline(always)]
+    fn words(&mut self, found: &Found, feeds: u64, start: usize) {
+        let word = !found.space;
+        let shifted = word << 1 | self.in_word;
+        let (begins, ends) = (word & !shifted, shifted & !word);
+        if self.asked.lines {
+            self.lines.block(Here {
+                start: start as u32,
+                feeds,
+                word,
+                begins,
+                inner: found.inner,
+                n_inner: self.n_inner,
+                n_words: self.counts.n_words as u32,
+            });
+        }
+        let n_words = begins.count_ones() as usize;
+        if self.asked.spans {
+            self.note_words(begins, ends, n_words, start as u32);
+            if self.asked.lengths {
+                self.note_wide_words(found, begins, start as u32);
+            }
+        }
+        if self.asked.counts {
+            self.count_words(found, ends, start as u32);
+        }
+        self.counts.n_words += n_words;
+        if begins != 0 {
+            let begin = u64::BITS - 1 - begins.leading_zeros();
+            self.open_word = start as u32 + begin;
+            self.open_inner = self.n_inner + n_inner(found.inner, 0, begin);
+        }
+        self.in_word = word >> 63;
+    }
+
+    /// Counts in the block's words; `ends` are the bytes behind them.
+    #[inline(always)]
+    fn count_words(&mut self, found: &Found, ends: u64, start: u32) {
+        let word = !found.space;
+        self.counts.n_chars += (word & !found.inner).count_ones() as usize;
+        let with_alphabetic = self.alphabetic.with(word, found.alphabetic);
+        let n_with_alphabetic = with_alphabetic.count_ones() as usize;
+        self.counts.n_with_letter += n_with_alphabetic;
+        if self.asked.kinds {
+            let with_letter = self.letter.with(word, found.letter);
+            // In most texts the two are the same.
+            let is_same = with_letter == with_alphabetic;
+            self.kinds.n_with_python_letter +=
+                if is_same { n_with_alphabetic } else { with_letter.count_ones() as usize };
+            let mut symbols = ends & !self.plain.with(word, found.plain);
+            while symbols != 0 {
+                self.kinds.n_symbols += 1;
+                self.kinds.n_symbol_chars += self.n_chars(found, symbols.trailing_zeros(), start) as usize;
+                symbols &= symbols - 1;
+            }
+        }
+    }
+
+    /// The characters of the word that ends before bit `end`.
+    #[inline(always)]
+    fn n_chars(&self, found: &Found, end: u32, start: u32) -> u32 {
+        let begin = u64::BITS - (found.space & below(end)).leading_zeros();
+        if begin == 0 && self.in_word == 1 {
+            let inner = self.n_inner - self.open_inner + n_inner(found.inner, 0, end);
+            return start + end - self.open_word - inner;
+        }
+        end - begin - n_inner(found.inner, begin, end)
+    }
+
+    /// Notes the words that begin in this block. The end of one that reaches further is put right in a later block.
+    #[inline(always)]
+    fn note_words(&mut self, mut begins: u64, mut ends: u64, n_words: usize, start: u32) {
+        let n_before = self.counts.n_words;
+        if self.spans.len() < n_before + BLOCK {
+            self.spans.resize(2 * n_before + 4 * BLOCK, Word { start: 0, end: 0 });
+        }
+        if self.in_word == 1 && ends != 0 {
+            self.spans[n_before - 1].end = start + ends.trailing_zeros();
+            ends &= ends - 1;
+        }
+        // Four at a time, the last of which may be none: the next block writes over them.
+        let (fours, _) = self.spans[n_before..n_before + BLOCK].as_chunks_mut::<4>();
+        for four in &mut fours[..n_words.div_ceil(4)] {
+            for word in four {
+                *word = Word { start: start + begins.trailing_zeros(), end: start + ends.trailing_zeros() };
+                begins &= begins.wrapping_sub(1);
+                ends &= ends.wrapping_sub(1);
+            }
+        }
+    }
+
+    /// Notes the lengths of words with characters outside ASCII; for the others, characters are bytes.
+    #[inline(always)]
+    fn note_wide_words(&mut self, found: &Found, begins: u64, start: u32) {
+        let mut ends = self.wide_run.with(!found.space, found.inner);
+        while ends != 0 {
+            let end = ends.trailing_zeros();
+            let place = self.counts.n_words as u32 + (begins & below(end)).count_ones() - 1;
+            self.lengths.wide.push((place, self.n_chars(found, end, start)));
+            ends &= ends - 1;
+        }
+    }
+
+    /// Looks up the characters outside ASCII that begin in this block, at the bits `firsts`.
+    #[inline(always)]
+    fn look_up(&mut self, found: &mut Found, mut firsts: u64, start: usize) {
         while firsts != 0 {
             let bit = firsts.trailing_zeros();
             let class = self.classes.class(decode(self.bytes, start + bit as usize));
-            if CHARS {
-                self.wide[usize::from(class) % 64] += 1;
+            if self.asked.chars {
+                self.wide[usize::from(class) % MAX_CLASSES] += 1;
             }
-            if WORDS >= COUNTS {
+            if WORDS {
                 let properties = self.classes.properties(class);
-                masks.letter |= u64::from(properties.any(Properties::ALPHABETIC)) << bit;
+                found.alphabetic |= u64::from(properties.any(Properties::ALPHABETIC)) << bit;
+                found.letter |= u64::from(properties.any(Properties::LETTER)) << bit;
+                found.plain |= u64::from(!properties.any(Properties::SYMBOL)) << bit;
                 if properties.any(Properties::SPACE) {
                     let n_bytes = if self.bytes[start + bit as usize] < 0xe0 { 2 } else { 3 };
                     let space = ((1_u128 << n_bytes) - 1) << bit;
-                    masks.space |= space as u64;
+                    found.space |= space as u64;
                     self.wide_space |= (space >> 64) as u64;
                 }
             }
@@ -211,10 +316,44 @@ impl<const CHARS: bool, const WORDS: u8> Walk<'_, CHARS, WORDS> {
     }
 }
 
+/// What the bytes of a block are, with the characters outside ASCII; those are marked at their first byte, but white
+/// space at each.
+struct Found {
+    space: u64,
+    alphabetic: u64,
+    letter: u64,
+    /// No symbol.
+    plain: u64,
+    /// Bytes that begin no character.
+    inner: u64,
+}
+
+/// Which words have a certain character: 1 if the word that reaches into the next block has one.
+#[derive(Default)]
+struct Runs(u64);
+
+impl Runs {
+    /// A bit behind each run of `word` that has a bit of `hits`.
+    #[inline(always)]
+    fn with(&mut self, word: u64, hits: u64) -> u64 {
+        let (sum, over) = word.overflowing_add(hits & word);
+        let (sum, over_again) = sum.overflowing_add(self.0);
+        self.0 = u64::from(over | over_again);
+        sum & !word
+    }
+}
+
 /// The bits below `bit`, which is at most 64.
 #[inline(always)]
 fn below(bit: u32) -> u64 {
     1_u64.checked_shl(bit).unwrap_or(0).wrapping_sub(1)
+}
+
+/// How many bits of `inner` are between two places.
+#[inline(always)]
+fn n_inner(inner: u64, from: u32, to: u32) -> u32 {
+    // Most blocks are ASCII.
+    if inner == 0 { 0 } else { (inner & below(to) & !below(from)).count_ones() }
 }
 
 /// The character outside ASCII that begins at `at`.
@@ -233,14 +372,14 @@ fn decode(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::doc::{Doc, Needs};
+    use crate::ops::doc::{Doc, Line, Needs};
     use crate::ops::scan;
     use proptest::prelude::*;
 
     /// The parts by their definition.
     fn check(text: &str) -> Result<(), TestCaseError> {
         let mut doc = Doc::new();
-        doc.read(text, Needs::CHARS.and(Needs::WORD_LENGTHS));
+        doc.read(text, Needs::CHARS.and(Needs::WORD_LENGTHS).and(Needs::WORD_KINDS).and(Needs::LINES));
         let spans: Vec<&str> = doc.words().iter(text).collect();
         let words: Vec<&str> = scan::words(text).collect();
         prop_assert_eq!(&spans, &words);
@@ -252,10 +391,36 @@ mod tests {
             n_with_letter: words.iter().filter(|word| word.chars().any(is_letter)).count(),
         };
         prop_assert_eq!(doc.word_counts(), &expected);
+        let symbols = || words.iter().filter(|word| word.chars().all(scan::is_symbol));
+        let is_python_letter =
+            |c: char| c.is_ascii_alphabetic() || !c.is_ascii() && Classes::get().of(c).any(Properties::LETTER);
+        let kinds = WordKinds {
+            n_with_python_letter: words.iter().filter(|word| word.chars().any(is_python_letter)).count(),
+            n_symbols: symbols().count(),
+            n_symbol_chars: symbols().map(|word| word.chars().count()).sum(),
+        };
+        prop_assert_eq!(doc.word_kinds(), &kinds);
+        let mut start = 0;
+        let lines: Vec<Line> = text
+            .split('\n')
+            .map(|line| {
+                start += line.len() + 1;
+                Line::find(text, start - 1 - line.len(), start - 1)
+            })
+            .collect();
+        prop_assert_eq!(doc.lines().all.len(), lines.len());
+        for (found, line) in doc.lines().all.iter().zip(&lines) {
+            // Where a blank line has its white space does not matter.
+            prop_assert_eq!(found.is_blank(), line.is_blank());
+            let (first, last) = if line.is_blank() { (found.first, found.last) } else { (line.first, line.last) };
+            prop_assert_eq!(*found, Line { first, last, ..*line });
+        }
         let mut lengths = WordLengths::default();
+        lengths.clear();
         words.iter().for_each(|word| lengths.add(word.chars().count() as u32));
         lengths.sort();
-        prop_assert_eq!(doc.word_lengths(), &lengths);
+        let found = doc.word_lengths();
+        prop_assert_eq!((found.longest(), found.median()), (lengths.longest(), lengths.median()));
         prop_assert_eq!(doc.chars().n_chars, text.chars().count());
         for byte in 0..128_u8 {
             let n = text.bytes().filter(|b| *b == byte).count();
@@ -268,6 +433,10 @@ mod tests {
         // A part alone is what it is together with others.
         doc.read(text, Needs::WORD_COUNTS);
         prop_assert_eq!(doc.word_counts(), &expected);
+        doc.read(text, Needs::WORD_KINDS);
+        prop_assert_eq!(doc.word_kinds(), &kinds);
+        doc.read(text, Needs::LINES);
+        prop_assert_eq!(doc.lines().all.len(), lines.len());
         Ok(())
     }
 
@@ -279,7 +448,7 @@ mod tests {
         }
 
         #[test]
-        fn words_end_right_at_the_edges_of_blocks(text in "([a-z1é日😀\\.]{0,40}[ \u{85}\u{3000}\u{2028}\n\u{1c}]{0,3}){0,12}") {
+        fn words_end_right_at_the_edges_of_blocks(text in "([a-z1é日😀。\\.]{0,40}[ \u{85}\u{3000}\u{2028}\n\u{1c}]{0,3}){0,12}") {
             check(&text)?;
         }
     }

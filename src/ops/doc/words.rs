@@ -1,5 +1,7 @@
 //! Words: runs of characters that are not white space, as Python's `str.split()` finds them.
 
+use memchr::memmem;
+
 /// Where a word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
@@ -32,6 +34,17 @@ pub struct WordCounts {
     pub n_with_letter: usize,
 }
 
+/// Numbers about what the words of a document are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WordKinds {
+    /// Words with at least one letter for Python's `str.isalpha()`: narrower than [`WordCounts::n_with_letter`].
+    pub n_with_python_letter: usize,
+    /// Words of nothing but punctuation and control characters.
+    pub n_symbols: usize,
+    /// Characters in those.
+    pub n_symbol_chars: usize,
+}
+
 /// The words of a document, in order.
 #[derive(Debug, Default)]
 pub struct Words {
@@ -58,19 +71,45 @@ impl Words {
     }
 }
 
+impl Words {
+    /// The places of the words that contain one of several strings, in order. For strings that are rare.
+    pub(crate) fn containing(&self, text: &str, strings: &[memmem::Finder]) -> Vec<usize> {
+        let mut places = Vec::new();
+        for string in strings {
+            let (mut from, mut next) = (0, 0);
+            while let Some(found) = text.as_bytes().get(from..).and_then(|rest| string.find(rest)) {
+                let (start, end) = (from + found, from + found + string.needle().len());
+                next += self.spans.get(next..).unwrap_or_default().partition_point(|word| word.end as usize <= start);
+                let Some(word) = self.spans.get(next) else { break };
+                from = start + 1;
+                if word.start as usize <= start && end <= word.end as usize {
+                    places.push(next);
+                    // The word is counted; the search goes on behind it.
+                    from = from.max(word.end as usize);
+                }
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+}
+
 /// How many words are of which length, in characters.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct WordLengths {
     /// Words of 0 to 63 characters.
     short: [u32; 64],
     /// The lengths of the others, in order once the document is read.
     long: Vec<u32>,
     n_words: usize,
+    /// The words with characters outside ASCII: which in the document, and how many characters.
+    pub(super) wide: Vec<(u32, u32)>,
 }
 
 impl Default for WordLengths {
     fn default() -> Self {
-        Self { short: [0; 64], long: vec![], n_words: 0 }
+        Self { short: [0; 64], long: vec![], n_words: 0, wide: vec![] }
     }
 }
 
@@ -79,6 +118,22 @@ impl WordLengths {
         self.short = [0; 64];
         self.long.clear();
         self.n_words = 0;
+        self.wide.clear();
+    }
+
+    /// Counts the words of a document; `wide` has those in which characters are not bytes.
+    pub(super) fn read(&mut self, words: &[Word]) {
+        let wide = std::mem::take(&mut self.wide);
+        let mut next = 0;
+        for &(place, n_chars) in &wide {
+            let ascii = words.get(next..place as usize).unwrap_or_default();
+            ascii.iter().for_each(|word| self.add(word.end - word.start));
+            self.add(n_chars);
+            next = place as usize + 1;
+        }
+        words.get(next..).unwrap_or_default().iter().for_each(|word| self.add(word.end - word.start));
+        self.sort();
+        self.wide = wide;
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! `bullet_line_ratio(text)`: the share of lines that are list items.
 
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -24,12 +25,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.49),
-    cpu: Cpu::measure(|_| Needs::FULL_LINES, bullet_line_ratio),
+    cpu: Cpu::measure(|_| Needs::LINES, bullet_line_ratio),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };
 
 fn bullet_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let bullets = args.set("bullets");
-    let has_bullet = |line: &&str| bullets.begins(line);
-    scan::ratio(doc.full_lines().iter(doc.text()).filter(has_bullet).count(), doc.full_lines().len())
+    let has_bullet = |line: &Line| bullets.begins(line.trimmed(doc.text()));
+    scan::ratio(doc.lines().full().filter(has_bullet).count(), doc.lines().n_full)
 }

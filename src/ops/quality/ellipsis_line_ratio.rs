@@ -31,7 +31,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.82),
-    cpu: Cpu::measure(|_| Needs::FULL_LINES, ellipsis_line_ratio),
+    cpu: Cpu::measure(|_| Needs::LINES, ellipsis_line_ratio),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };
 
@@ -39,14 +39,22 @@ fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let (marks, set) = (args.texts("marks"), args.set("marks"));
     // The last byte in lower case settles most lines.
     let may_be_broken = |line: &str| match line.as_bytes().last() {
-        Some(last) if last.is_ascii() => set.may_end(last.to_ascii_lowercase()),
+        Some(last) if last.is_ascii() => set.may_end(last.to_ascii_lowercase()) && may_end_in_two(line, marks),
         _ => {
             let last = line.chars().next_back().and_then(|c| c.to_lowercase().next_back());
             last.and_then(|c| c.encode_utf8(&mut [0; 4]).bytes().last()).is_some_and(|last| set.may_end(last))
         }
     };
     let is_broken = |line: &&str| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line, mark));
-    scan::ratio(doc.full_lines().iter(doc.text()).filter(is_broken).count(), doc.full_lines().len())
+    let lines = doc.lines().full().map(|line| line.trimmed(doc.text()));
+    scan::ratio(lines.filter(is_broken).count(), doc.lines().n_full)
+}
+
+/// Whether the last two bytes of a line, if they are ASCII, are those of one of the marks.
+fn may_end_in_two(line: &str, marks: &[String]) -> bool {
+    let Some(two) = line.as_bytes().last_chunk::<2>().filter(|two| two.is_ascii()) else { return true };
+    let two = two.map(|byte| byte.to_ascii_lowercase());
+    marks.iter().any(|mark| mark.as_bytes().last_chunk::<2>().is_none_or(|end| *end == two))
 }
 
 /// Whether `line.lower()` ends with `mark`.

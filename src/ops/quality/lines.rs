@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::LINES,
         |doc, _| {
             let is_open = !doc.text().is_empty() && !doc.text().ends_with('\n');
-            (doc.lines().spans.len() - 1 + usize::from(is_open)) as i64
+            (doc.lines().all.len() - 1 + usize::from(is_open)) as i64
         },
     ),
     gpu: Gpu::NOT_YET,

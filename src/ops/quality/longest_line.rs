@@ -18,18 +18,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.5),
-    cpu: Cpu::count(|_| Needs::CHARS.and(Needs::SPLIT_LINES), longest_line),
+    cpu: Cpu::count(
+        |_| Needs::SPLIT_LINES,
+        |doc, _| doc.split_lines().iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),
+    ),
     gpu: Gpu::NOT_YET,
 };
-
-fn longest_line(doc: &Doc, _: &Args) -> i64 {
-    let is_ascii = doc.chars().n_wide() == 0;
-    let mut longest = 0;
-    for line in doc.split_lines().iter(doc.text()) {
-        // A line of fewer bytes cannot have more characters.
-        if line.len() > longest {
-            longest = longest.max(if is_ascii { line.len() } else { line.chars().count() });
-        }
-    }
-    longest as i64
-}

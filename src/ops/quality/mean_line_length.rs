@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(1.03),
     cpu: Cpu::measure(
         |_| Needs::CHARS.and(Needs::SPLIT_LINES),
-        |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().spans.len()),
+        |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().len()),
     ),
     gpu: Gpu::NOT_YET,
 };

@@ -18,6 +18,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.33),
-    cpu: Cpu::count(|_| Needs::LINES, |doc, _| doc.lines().spans.len() as i64 - 1),
+    cpu: Cpu::count(|_| Needs::LINES, |doc, _| doc.lines().all.len() as i64 - 1),
     gpu: Gpu::NOT_YET,
 };

@@ -25,11 +25,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
 fn paragraphs(doc: &Doc, _: &Args) -> i64 {
     let mut n = 0;
     let mut in_paragraph = false;
-    for line in doc.lines().iter(doc.text()) {
-        // Most lines begin with an ASCII character that is no white space.
-        let is_full = matches!(line.as_bytes().first(), Some(b'!'..=b'~')) || line.contains(|c| !scan::is_space(c));
-        n += i64::from(is_full && !in_paragraph);
-        in_paragraph = is_full;
+    for line in &doc.lines().all {
+        n += i64::from(!line.is_blank() && !in_paragraph);
+        in_paragraph = !line.is_blank();
     }
     n
 }

@@ -1,5 +1,6 @@
 //! `short_line_ratio(text)`: the share of short lines.
 
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -21,16 +22,18 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.66),
-    cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::FULL_LINES), short_line_ratio),
+    cpu: Cpu::measure(|_| Needs::LINES, short_line_ratio),
     gpu: Gpu::NOT_YET,
 };
 
 fn short_line_ratio(doc: &Doc, args: &Args) -> f64 {
-    let (max_chars, is_ascii) = (args.count("max_chars"), doc.chars().n_wide() == 0);
-    // A character has one to four bytes, which settles most lines.
-    let is_short = |line: &&str| {
-        line.len() <= max_chars || !is_ascii && line.len() / 4 <= max_chars && line.chars().count() <= max_chars
+    let max_chars = args.count("max_chars");
+    let is_short = |line: &Line| {
+        let n_bytes = (line.last - line.first) as usize;
+        let is_ascii = line.n_chars == line.end - line.start;
+        // A character has one to four bytes, which settles most lines.
+        n_bytes <= max_chars
+            || !is_ascii && n_bytes / 4 <= max_chars && scan::n_chars(line.trimmed(doc.text())) <= max_chars
     };
-    let n_short = doc.full_lines().iter(doc.text()).filter(is_short).count();
-    scan::ratio(n_short, doc.full_lines().len())
+    scan::ratio(doc.lines().full().filter(is_short).count(), doc.lines().n_full)
 }

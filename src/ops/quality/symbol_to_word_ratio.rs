@@ -2,6 +2,7 @@
 
 use crate::ops::prelude::*;
 use memchr::memmem;
+use std::sync::LazyLock;
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "symbol_to_word_ratio",
@@ -23,9 +24,11 @@ pub(super) static SPEC: OpSpec = OpSpec {
     gpu: Gpu::NOT_YET,
 };
 
+static DOTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("..."));
+
 fn symbol_to_word_ratio(doc: &Doc, _: &Args) -> f64 {
     let chars = doc.chars();
-    let n_dots = if chars.any_of(b".") < 3 { 0 } else { memmem::find_iter(doc.text().as_bytes(), "...").count() };
+    let n_dots = if chars.any_of(b".") < 3 { 0 } else { DOTS.find_iter(doc.text().as_bytes()).count() };
     let n_symbols = chars.any_of(b"#") + n_dots + chars.wide(scan::Properties::ELLIPSIS);
     scan::ratio(n_symbols, doc.word_counts().n_words)
 }

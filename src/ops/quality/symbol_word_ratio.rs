@@ -1,8 +1,8 @@
 //! `symbol_word_ratio(text)`: the share of words that are symbols, by NeMo's rule.
 
-use crate::ops::Word;
 use crate::ops::prelude::*;
 use memchr::memmem;
+use std::sync::LazyLock;
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "symbol_word_ratio",
@@ -27,31 +27,19 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(1.32),
-    cpu: Cpu::measure(
-        |args| Needs::CHARS.and(Needs::words_in(args)),
-        |doc, args| {
-            let words = doc.words_in(args);
-            if !may_have_symbols(doc) {
-                return 0.0;
-            }
-            // A word that does not begin with `#` has at most as many runs of it as other characters.
-            let bytes = doc.text().as_bytes();
-            let may_be = |word: &&Word| matches!(bytes[word.start as usize], b'#' | b'.' | b'[' | b'(' | b'-' | 0xe2);
-            let n_symbols = words.spans.iter().filter(may_be).filter(|word| is_symbol(word.of(doc.text()))).count();
-            scan::ratio(n_symbols, words.len())
-        },
-    ),
+    cpu: Cpu::measure(Needs::words_in, |doc, args| {
+        let words = doc.words_in(args);
+        // A symbol word has one of the signs.
+        let words_with_sign = words.containing(doc.text(), SIGNS.as_slice());
+        let is_symbol = |place: &&usize| is_symbol(words.spans[**place].of(doc.text()));
+        let n_symbols = words_with_sign.iter().filter(is_symbol).count();
+        scan::ratio(n_symbols, words.len())
+    }),
     gpu: Gpu::NOT_YET,
 };
 
-/// Few documents have one of the signs of a symbol word.
-fn may_have_symbols(doc: &Doc) -> bool {
-    let (chars, text) = (doc.chars(), doc.text().as_bytes());
-    chars.any_of(b"#") > 0
-        || chars.wide(scan::Properties::ELLIPSIS) > 0
-        || chars.any_of(b".") > 2 && memmem::find(text, b"...").is_some()
-        || chars.n_wide() > 0 && memmem::find(text, "-»".as_bytes()).is_some()
-}
+static SIGNS: LazyLock<[memmem::Finder<'static>; 4]> =
+    LazyLock::new(|| ["#", "...", "…", "-»"].map(memmem::Finder::new));
 
 fn is_symbol(word: &str) -> bool {
     matches!(word, "..." | "[...]" | "…" | "(...)" | "[…]" | "-»") || 2 * n_hash_runs(word) > word.chars().count()

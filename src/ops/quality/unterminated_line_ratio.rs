@@ -1,5 +1,6 @@
 //! `unterminated_line_ratio(text)`: the share of lines without an end mark.
 
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -22,12 +23,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.42),
-    cpu: Cpu::measure(|_| Needs::FULL_LINES, unterminated_line_ratio),
+    cpu: Cpu::measure(|_| Needs::LINES, unterminated_line_ratio),
     gpu: Gpu::No("lists of words stay on the CPU"),
 };
 
 fn unterminated_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let marks = args.set("marks");
-    let has_none = |line: &&str| !marks.ends(line);
-    scan::ratio(doc.full_lines().iter(doc.text()).filter(has_none).count(), doc.full_lines().len())
+    let has_none = |line: &Line| !marks.ends(line.trimmed(doc.text()));
+    scan::ratio(doc.lines().full().filter(has_none).count(), doc.lines().n_full)
 }

@@ -9,7 +9,7 @@
 //! Invariant: the table holds every character; it is made once, at the first use.
 //! Not here: ASCII, which is counted by character.
 
-use super::{is_space, tables};
+use super::{is_space, marks, tables};
 use std::sync::LazyLock;
 
 /// A set of properties of a character.
@@ -40,6 +40,8 @@ impl Properties {
     pub(crate) const ELLIPSIS: Properties = Properties(1 << 9);
     /// The letters `K` (the Kelvin sign) and `İ`: outside ASCII, and ASCII once they are in lower case.
     pub(crate) const ASCII_IN_LOWER_CASE: Properties = Properties(1 << 10);
+    /// Punctuation or a control character, as the marks are listed in `marks.rs`.
+    pub(crate) const SYMBOL: Properties = Properties(1 << 11);
 
     /// Whether it has one of the properties `other`.
     pub(crate) const fn any(self, other: Properties) -> bool {
@@ -101,11 +103,15 @@ impl Classes {
             (&tables::SPECIAL, Properties::SPECIAL),
             (&tables::ALPHABETIC_LATER, Properties::ALPHABETIC),
         ];
+        let mut put = |first: u32, last: u32, property| {
+            let members = of.get_mut(first as usize..=last as usize).unwrap_or_default();
+            members.iter_mut().for_each(|properties| *properties = properties.and(property));
+        };
         for (ranges, property) in ranges {
-            for range in ranges.chunks_exact(2) {
-                let members = of.get_mut(range[0] as usize..=range[1] as usize).unwrap_or_default();
-                members.iter_mut().for_each(|properties| *properties = properties.and(property));
-            }
+            ranges.chunks_exact(2).for_each(|range| put(range[0], range[1], property));
+        }
+        for (first, last) in marks::TERMINAL.iter().chain(marks::OTHER_SYMBOLS) {
+            put(*first, *last, Properties::SYMBOL);
         }
         type Test = fn(char) -> bool;
         let tests: [(Test, Properties); 6] = [
@@ -165,6 +171,7 @@ mod tests {
         // From the `regex` module: the members of `[[:alpha:]]`, 52 of which are ASCII.
         assert_eq!(all(Properties::ALPHABETIC), 160_254 - 52);
         assert_eq!(all(Properties::SPACE), 19);
+        assert_eq!(all(Properties::SYMBOL), ('\u{80}'..=char::MAX).filter(|c| marks::is_symbol(*c)).count());
         for (c, property, has) in [
             ('é', Properties::LETTER, true),
             ('½', Properties::NUMBER, true),

@@ -9,6 +9,7 @@
 mod class;
 mod digits;
 mod find;
+mod marks;
 mod tables;
 mod urls;
 
@@ -17,6 +18,9 @@ use std::str::Lines;
 pub(crate) use class::{Classes, MAX_CLASSES, Properties};
 pub(crate) use digits::is_decimal_digit;
 pub(crate) use find::FoldedFinder;
+#[cfg(test)]
+pub(crate) use marks::is_symbol;
+pub(crate) use marks::is_terminal;
 pub(crate) use urls::urls;
 
 /// White space as Python's `str.split()` and `str.isspace()` see it.

@@ -1,6 +1,5 @@
 //! `letter_word_ratio(text)`: the share of words with a letter.
 
-use super::letters::has_letter;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -20,11 +19,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.6), // estimate
     cpu: Cpu::measure(
-        |_| Needs::WORDS,
-        |doc, _| {
-            let n_hits = doc.words().iter(doc.text()).filter(|word| has_letter(word)).count();
-            scan::ratio(n_hits, doc.words().len())
-        },
+        |_| Needs::WORD_KINDS,
+        |doc, _| scan::ratio(doc.word_kinds().n_with_python_letter, doc.word_counts().n_words),
     ),
     gpu: Gpu::NOT_YET,
 };

@@ -1,6 +1,6 @@
 //! `line_end_ratio(text, ends)`: the share of lines that end with one of several strings.
 
-use super::line_kinds::{about_lines, for_each_line, lines_option, needs, trim};
+use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -29,12 +29,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.3).and_ns_per_row(100.0), // estimate
     cpu: Cpu::measure(needs, |doc, args| {
-        let ends = args.texts("ends");
+        let ends = args.set("ends");
         let trimmed = args.bool("trim");
         let mut n_hits = 0;
         let n_lines = for_each_line(doc, args, |line| {
-            let line = if trimmed { trim(line) } else { line };
-            n_hits += usize::from(ends.iter().any(|end| line.ends_with(end.as_str())));
+            let line = if trimmed { line.trimmed(doc.text()) } else { line.of(doc.text()) };
+            n_hits += usize::from(ends.ends(line));
         });
         scan::ratio(n_hits, n_lines)
     }),

@@ -1,5 +1,6 @@
 //! The ways to cut a document into lines that the recipes use, as one option of the operators that count lines.
 
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 /// The option `lines`; `default` is one of [`KINDS`].
@@ -25,42 +26,31 @@ pub(super) fn needs(args: &Args) -> Needs {
 }
 
 /// Calls `visit` with each line, and gives the number of lines.
-pub(super) fn for_each_line<'t>(doc: &Doc<'t>, args: &Args, mut visit: impl FnMut(&'t str)) -> usize {
-    let text = doc.text();
+pub(super) fn for_each_line(doc: &Doc, args: &Args, mut visit: impl FnMut(Line)) -> usize {
     let mut n_lines = 0;
-    let mut count = |line| {
+    let mut count = |line: &Line| {
         n_lines += 1;
-        visit(line);
+        visit(*line);
     };
     match args.text("lines") {
-        "any_break" => doc.split_lines().iter(text).for_each(count),
+        "any_break" => doc.split_lines().iter().for_each(count),
         "merged" => {
-            let last = doc.lines().spans.len().saturating_sub(1);
-            let lines = doc.lines().iter(text).enumerate();
+            let lines = &doc.lines().all;
+            let is_end = |i: usize| i == 0 || i + 1 == lines.len();
             // Only at the ends of the document can a run leave an empty piece.
-            lines.filter(|(i, line)| !line.is_empty() || *i == 0 || *i == last).for_each(|(_, line)| count(line));
+            let pieces = lines.iter().enumerate().filter(|(i, line)| line.start < line.end || is_end(*i));
+            pieces.for_each(|(_, line)| count(line));
         }
-        "solid" => doc.lines().iter(text).filter(|line| !is_blank(line)).for_each(count),
+        "solid" => doc.lines().all.iter().filter(|line| !line.is_blank()).for_each(count),
         "crlf" => {
-            let lines = doc.lines().iter(text).map(|line| line.strip_suffix('\r').unwrap_or(line));
-            lines.filter(|line| !line.is_empty()).for_each(count);
+            let lines = doc.lines().all.iter().map(|line| without_carriage_return(doc.text(), *line));
+            lines.filter(|line| line.start < line.end).for_each(|line| count(&line));
         }
-        _ => doc.lines().iter(text).for_each(count),
+        _ => doc.lines().all.iter().for_each(count),
     }
     n_lines
 }
 
-/// Whether a line is empty or white space.
-pub(super) fn is_blank(line: &str) -> bool {
-    match line.as_bytes().first() {
-        None => true,
-        // Most lines begin with a letter.
-        Some(first) if first.is_ascii_graphic() => false,
-        Some(_) => line.chars().all(scan::is_space),
-    }
-}
-
-/// The line without white space at its ends.
-pub(super) fn trim(line: &str) -> &str {
-    line.trim_matches(scan::is_space)
+fn without_carriage_return(text: &str, line: Line) -> Line {
+    if line.of(text).ends_with('\r') { Line { end: line.end - 1, n_chars: line.n_chars - 1, ..line } } else { line }
 }

@@ -1,6 +1,6 @@
 //! `line_start_ratio(text, starts)`: the share of lines that begin with one of several strings.
 
-use super::line_kinds::{about_lines, for_each_line, lines_option, needs, trim};
+use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -29,12 +29,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.3).and_ns_per_row(100.0), // estimate
     cpu: Cpu::measure(needs, |doc, args| {
-        let starts = args.texts("starts");
+        let starts = args.set("starts");
         let trimmed = args.bool("trim");
         let mut n_hits = 0;
         let n_lines = for_each_line(doc, args, |line| {
-            let line = if trimmed { trim(line) } else { line };
-            n_hits += usize::from(starts.iter().any(|start| line.starts_with(start.as_str())));
+            let line = if trimmed { line.trimmed(doc.text()) } else { line.of(doc.text()) };
+            n_hits += usize::from(starts.begins(line));
         });
         scan::ratio(n_hits, n_lines)
     }),

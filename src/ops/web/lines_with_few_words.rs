@@ -28,8 +28,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, args| {
-            let last_word = args.count("min_words").saturating_sub(1);
-            sum_lines(doc, args, |line| scan::words(line).nth(last_word).is_none())
+            let min_words = args.count("min_words");
+            sum_lines(doc, args, |line| (line.n_words as usize) < min_words)
         },
     ),
     gpu: Gpu::NOT_YET,

@@ -1,6 +1,5 @@
 //! `lines_without_end(text, ends)`: how many lines do not end like a sentence.
 
-use super::line_kinds::trim;
 use super::line_span::{COUNT_OPTION, sum_lines};
 use crate::ops::prelude::*;
 
@@ -29,11 +28,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, args| {
-            let ends = args.texts("ends");
-            sum_lines(doc, args, |line| {
-                let line = trim(line);
-                !ends.iter().any(|end| line.ends_with(end.as_str()))
-            })
+            let ends = args.set("ends");
+            sum_lines(doc, args, |line| !ends.ends(line.trimmed(doc.text())))
         },
     ),
     gpu: Gpu::No("lists of strings stay on the CPU"),

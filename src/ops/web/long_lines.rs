@@ -1,7 +1,6 @@
 //! `long_lines(text, min_chars)`: how many lines are long.
 
 use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
-use super::untrimmed_short_line_ratio::is_longer;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -27,9 +26,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::count(needs, |doc, args| {
-        let too_short = args.count("min_chars") - 1;
+        let min_chars = args.count("min_chars");
         let mut n_hits = 0;
-        for_each_line(doc, args, |line| n_hits += i64::from(is_longer(line, too_short)));
+        for_each_line(doc, args, |line| n_hits += i64::from(line.n_chars as usize >= min_chars));
         n_hits
     }),
     gpu: Gpu::NOT_YET,

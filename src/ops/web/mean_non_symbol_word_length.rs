@@ -1,7 +1,5 @@
 //! `mean_non_symbol_word_length(text)`: the mean length of the words that are more than punctuation.
 
-use super::non_symbol_words::symbol_words;
-use crate::ops::Word;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -21,12 +19,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.6), // estimate
     cpu: Cpu::measure(
-        |_| Needs::WORDS,
+        |_| Needs::WORD_KINDS,
         |doc, _| {
-            let n_chars = |word: &Word| scan::n_chars(word.of(doc.text()));
-            let (n_symbols, n_symbol_chars) =
-                symbol_words(doc).fold((0, 0), |(words, chars), word| (words + 1, chars + n_chars(word)));
-            scan::ratio(doc.words().n_chars - n_symbol_chars, doc.words().len() - n_symbols)
+            let (counts, kinds) = (doc.word_counts(), doc.word_kinds());
+            scan::ratio(counts.n_chars - kinds.n_symbol_chars, counts.n_words - kinds.n_symbols)
         },
     ),
     gpu: Gpu::NOT_YET,

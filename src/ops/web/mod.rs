@@ -13,7 +13,6 @@ mod lines_with_few_words;
 mod lines_without_end;
 mod listed_word_ratio;
 mod long_lines;
-mod marks;
 mod mean_non_symbol_word_length;
 mod non_symbol_words;
 mod sentence_count;

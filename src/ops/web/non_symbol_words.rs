@@ -1,7 +1,5 @@
 //! `non_symbol_words(text)`: how many words are more than punctuation.
 
-use super::marks::is_symbol;
-use crate::ops::Word;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -19,15 +17,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.6), // estimate
-    cpu: Cpu::count(|_| Needs::WORDS, |doc, _| (doc.words().len() - symbol_words(doc).count()) as i64),
+    cpu: Cpu::count(|_| Needs::WORD_KINDS, |doc, _| (doc.word_counts().n_words - doc.word_kinds().n_symbols) as i64),
     gpu: Gpu::NOT_YET,
 };
-
-/// The words of nothing but punctuation and control characters, which are few.
-pub(super) fn symbol_words<'d>(doc: &'d Doc) -> impl Iterator<Item = &'d Word> {
-    let (text, bytes) = (doc.text(), doc.text().as_bytes());
-    // Most words begin with a letter; `is_symbol` is asked only of the others.
-    let begins_well = move |word: &Word| bytes.get(word.start as usize).is_some_and(u8::is_ascii_alphanumeric);
-    let is_symbols = move |word: &&Word| !begins_well(word) && word.of(text).chars().all(is_symbol);
-    doc.words().spans.iter().filter(is_symbols)
-}

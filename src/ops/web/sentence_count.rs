@@ -5,8 +5,8 @@
 //! (`U.S.`) do not end one, unless nothing else does before the end of the text. What follows the last mark is no
 //! sentence; a text without any mark is one.
 
-use super::marks::is_terminal;
 use crate::ops::prelude::*;
+use crate::ops::scan::is_terminal;
 
 /// The number of sentences, at least 1.
 pub(super) fn n_sentences(text: &str) -> usize {

@@ -1,7 +1,6 @@
 //! `terminal_line_ratio(text)`: the share of lines that end like a sentence.
 
 use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
-use super::marks::is_terminal;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -26,7 +25,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::measure(needs, |doc, args| {
         let mut n_hits = 0;
-        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(line.ends_with(is_terminal)));
+        let n_lines =
+            for_each_line(doc, args, |line| n_hits += usize::from(line.of(doc.text()).ends_with(scan::is_terminal)));
         scan::ratio(n_hits, n_lines)
     }),
     gpu: Gpu::NOT_YET,

@@ -32,13 +32,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::measure(needs, |doc, args| {
         let max_chars = args.count("max_chars");
         let mut n_hits = 0;
-        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(!is_longer(line, max_chars)));
+        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(line.n_chars as usize <= max_chars));
         scan::ratio(n_hits, n_lines)
     }),
     gpu: Gpu::NOT_YET,
 };
-
-/// Whether a line has more than `max_chars` characters; a character has 1 to 4 bytes.
-pub(super) fn is_longer(line: &str, max_chars: usize) -> bool {
-    line.len() > max_chars && (line.len() / 4 > max_chars || line.chars().count() > max_chars)
-}

@@ -1,6 +1,7 @@
 //! `words_containing_ratio(text, strings)`: the share of words that contain one of several strings.
 
 use crate::ops::prelude::*;
+use memchr::memmem;
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "words_containing_ratio",
@@ -21,18 +22,16 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.5), // estimate
-    cpu: Cpu::measure(
-        |_| Needs::WORDS,
-        |doc, args| scan::ratio(n_words_containing(doc, args.texts("strings")), doc.words().len()),
-    ),
+    cpu: Cpu::measure(|_| Needs::WORDS, |doc, args| scan::ratio(n_words_containing(doc, args), doc.words().len())),
     gpu: Gpu::No("lists of strings stay on the CPU"),
 };
 
-fn n_words_containing(doc: &Doc, strings: &[String]) -> usize {
-    let text = doc.text();
-    // The strings are rare: a document that has none of them is not looked at word by word.
-    if !strings.iter().any(|string| memchr::memmem::find(text.as_bytes(), string.as_bytes()).is_some()) {
-        return 0;
+fn n_words_containing(doc: &Doc, args: &Args) -> usize {
+    if args.has_text("strings", "") {
+        return doc.words().len();
     }
-    doc.words().iter(text).filter(|word| strings.iter().any(|string| word.contains(string.as_str()))).count()
+    let finders = args.prepared(|args| {
+        args.texts("strings").iter().map(|string| memmem::Finder::new(string).into_owned()).collect::<Vec<_>>()
+    });
+    finders.map_or(0, |finders| doc.words().containing(doc.text(), finders).len())
 }

@@ -4,13 +4,14 @@
 //! property equals them.
 
 /// Whether `c` ends a sentence, in any script.
-pub(super) fn is_terminal(c: char) -> bool {
+pub(crate) fn is_terminal(c: char) -> bool {
     if c.is_ascii() { matches!(c, '.' | '?' | '!') } else { in_ranges(c, TERMINAL) }
 }
 
 /// Whether `c` is punctuation or a control character: a word of nothing else is a symbol. The full-width digit one is
-/// in the set, as in datatrove's.
-pub(super) fn is_symbol(c: char) -> bool {
+/// in the set, as in datatrove's. A walk asks for the property [`SYMBOL`](super::Properties::SYMBOL) instead.
+#[cfg(test)]
+pub(crate) fn is_symbol(c: char) -> bool {
     if c.is_ascii() {
         !c.is_ascii_alphanumeric() && !matches!(c, '\t' | '\n' | ' ')
     } else {
@@ -19,7 +20,7 @@ pub(super) fn is_symbol(c: char) -> bool {
 }
 
 /// Whether a sorted list of ranges, ends included, holds `c`.
-pub(super) fn in_ranges(c: char, ranges: &[(u32, u32)]) -> bool {
+fn in_ranges(c: char, ranges: &[(u32, u32)]) -> bool {
     let c = u32::from(c);
     let after = ranges.partition_point(|(first, _)| *first <= c);
     after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, last)| c <= *last)
@@ -27,7 +28,7 @@ pub(super) fn in_ranges(c: char, ranges: &[(u32, u32)]) -> bool {
 
 /// Sentence-ending marks outside ASCII.
 #[rustfmt::skip]
-const TERMINAL: &[(u32, u32)] = &[
+pub(super) const TERMINAL: &[(u32, u32)] = &[
     (0x0589, 0x0589), (0x061D, 0x061F), (0x06D4, 0x06D4), (0x0700, 0x0702), (0x07F9, 0x07F9), (0x0837, 0x0837),
     (0x0839, 0x0839), (0x083D, 0x083E), (0x0964, 0x0965), (0x104A, 0x104B), (0x1362, 0x1362), (0x1367, 0x1368),
     (0x166E, 0x166E), (0x1735, 0x1736), (0x17D4, 0x17D6), (0x17D9, 0x17DA), (0x1803, 0x1803), (0x1809, 0x1809),
@@ -47,7 +48,7 @@ const TERMINAL: &[(u32, u32)] = &[
 
 /// Further punctuation and control characters outside ASCII.
 #[rustfmt::skip]
-const OTHER_SYMBOLS: &[(u32, u32)] = &[
+pub(super) const OTHER_SYMBOLS: &[(u32, u32)] = &[
     (0x0080, 0x009F),
     (0x00AB, 0x00AB), (0x00B4, 0x00B4), (0x00BB, 0x00BB), (0x2013, 0x2014), (0x2019, 0x2019), (0x201C, 0x201E),
     (0x2026, 0x2026), (0x2236, 0x2236), (0x2501, 0x2501), (0x25BA, 0x25BA), (0x3001, 0x3001), (0x3008, 0x300D),
