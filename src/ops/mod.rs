@@ -16,7 +16,7 @@
 
 mod call;
 mod code;
-mod dedup;
+pub mod dedup;
 mod doc;
 mod evaluate;
 mod param;
@@ -37,11 +37,11 @@ mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use doc::{
-    CharCounts, CharGrams, Doc, FullLines, Grams, JoinedGrams, LONGEST_GRAM, Level, Lines, Needs, RepeatTable, Repeats,
-    SplitLines, Stage, Word, WordCounts, WordLengths, Words,
+    CharCounts, CharGrams, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable, Repeats,
+    Stage, Word, WordCounts, WordKinds, WordLengths, Words,
 };
 pub use evaluate::{Items, Record, evaluate, evaluate_statistics};
-pub use param::{Param, ParamType};
+pub use param::{Param, ParamType, TextForm};
 pub use registry::Registry;
 pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns, Statistic, StatisticValue};
 pub use value::{Args, Literal, Value};

@@ -3,6 +3,9 @@
 use super::value::{Literal, Value};
 use std::fmt;
 
+/// Tells whether a text has a form; the error says what was expected.
+pub type TextForm = fn(&str) -> Result<(), String>;
+
 /// One parameter. The first is the document; one without a default must be given.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
@@ -14,6 +17,8 @@ pub struct Param {
     pub ty: ParamType,
     /// The value if the call gives none.
     pub default: Option<Literal>,
+    /// What a text must be beyond its type, for texts with a form of their own.
+    pub form: Option<TextForm>,
 }
 
 /// The values a parameter takes; bounds are inclusive.
@@ -83,7 +88,7 @@ impl fmt::Display for ParamType {
 
 impl Param {
     const fn new(name: &'static str, doc: &'static str, ty: ParamType) -> Self {
-        Self { name, doc, ty, default: None }
+        Self { name, doc, ty, default: None, form: None }
     }
 
     /// The document, or an option that takes any text.
@@ -147,6 +152,12 @@ impl Param {
         self
     }
 
+    /// A text that must have this form.
+    pub const fn of_form(mut self, form: TextForm) -> Self {
+        self.form = Some(form);
+        self
+    }
+
     /// Checks a value for this parameter; a whole number becomes a `DOUBLE` where one is wanted.
     pub fn accept(&self, value: Value) -> Result<Value, String> {
         let fits = match (&self.ty, &value) {
@@ -157,7 +168,12 @@ impl Param {
                 }
                 false
             }
-            (ParamType::Text, Value::Text(_)) => true,
+            (ParamType::Text, Value::Text(text)) => {
+                if let Some(Err(why)) = self.form.map(|form| form(text)) {
+                    return Err(format!("`{}`: {why}", self.name));
+                }
+                true
+            }
             (ParamType::Choice(choices), Value::Text(text)) => choices.contains(&text.as_str()),
             (ParamType::Int { min, max }, Value::Int(n)) => min <= n && n <= max,
             (ParamType::Float { min, max }, Value::Float(n)) => min <= n && n <= max,

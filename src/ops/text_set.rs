@@ -8,8 +8,8 @@
 pub(crate) struct TextSet {
     /// For each first byte, the lengths of members that begin with it: bit `n` for `n` bytes, the last for all longer.
     lengths: Box<[u64; 256]>,
-    /// Last bytes of members.
-    last: Box<[bool; 256]>,
+    /// Which bytes end a member, and which are one.
+    last: Box<[End; 256]>,
     has_empty: bool,
     /// Open addressing; the size is a power of two, and at most half of it is taken.
     slots: Vec<Slot>,
@@ -24,12 +24,20 @@ struct Slot {
     member: u32,
 }
 
+/// What a byte can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    None,
+    OfMember,
+    Member,
+}
+
 impl TextSet {
     pub(super) fn new(texts: &[String]) -> Self {
         let n_slots = (2 * texts.len()).next_power_of_two();
         let mut set = Self {
             lengths: Box::new([0; 256]),
-            last: Box::new([false; 256]),
+            last: Box::new([End::None; 256]),
             has_empty: false,
             slots: vec![Slot::default(); n_slots],
             members: Vec::with_capacity(texts.len()),
@@ -49,12 +57,13 @@ impl TextSet {
             return;
         };
         self.lengths[usize::from(first)] |= 1 << text.len().min(63);
-        self.last[usize::from(text.as_bytes()[text.len() - 1])] = true;
+        let last = &mut self.last[usize::from(text.as_bytes()[text.len() - 1])];
+        *last = (*last).max(if text.len() == 1 { End::Member } else { End::OfMember });
         self.members.push(text.to_string());
         let slot = Slot { key: key(text.as_bytes()), n_bytes: text.len() as u32, member: self.members.len() as u32 };
         let mut place = self.place(slot.key);
         while self.slots[place].member != 0 {
-            place = (place + 1) % self.slots.len();
+            place = (place + 1) & (self.slots.len() - 1);
         }
         self.slots[place] = slot;
     }
@@ -75,12 +84,16 @@ impl TextSet {
     /// Whether `text` ends with a member.
     pub(crate) fn ends(&self, text: &str) -> bool {
         let Some(&last) = text.as_bytes().last() else { return self.has_empty };
-        self.has_empty || self.last[usize::from(last)] && self.members.iter().any(|member| text.ends_with(member))
+        match self.last[usize::from(last)] {
+            End::None => self.has_empty,
+            End::OfMember => self.has_empty || self.members.iter().any(|member| text.ends_with(member)),
+            End::Member => true,
+        }
     }
 
     /// Whether a member has this last byte.
     pub(crate) fn may_end(&self, last: u8) -> bool {
-        self.has_empty || self.last[usize::from(last)]
+        self.has_empty || self.last[usize::from(last)] != End::None
     }
 
     /// Whether `text` is a member.
@@ -107,7 +120,7 @@ impl TextSet {
             if slot.key == key && slot.n_bytes as usize == bytes.len() && is_same() {
                 return true;
             }
-            place = (place + 1) % self.slots.len();
+            place = (place + 1) & (self.slots.len() - 1);
         }
     }
 

@@ -1,8 +1,26 @@
-//! Finding equal documents. One file an operator; each is listed here. The `DEDUP` verb is not a row function: it
-//! lives in the planner.
+//! Finding equal and nearly equal documents. One file an operator; each is listed here. The `DEDUP` verb is not a row
+//! function: it lives in the planner.
+//!
+//! ```text
+//! text ──shingler──► hashes of its shingles ──signature──► MinHash values ──► a fingerprint for each band
+//! ```
 
 mod content_hash;
+mod curve;
+mod minhash;
+mod minhash_bands;
+mod options;
+mod shingle;
+mod shingle_count;
+mod shingler;
+mod signature;
+
+pub use curve::{bands_and_rows, candidate_probability, s_curve};
+pub use shingle::{HashFamily, Normalize, Shingle, ShingleUnit};
+pub use shingler::{Shingler, jaccard_sorted, simplify};
+pub use signature::MinHash;
 
 use super::spec::OpSpec;
 
-pub(super) static OPERATORS: &[&OpSpec] = &[&content_hash::SPEC];
+pub(super) static OPERATORS: &[&OpSpec] =
+    &[&content_hash::SPEC, &minhash::SPEC, &minhash_bands::SPEC, &shingle_count::SPEC];

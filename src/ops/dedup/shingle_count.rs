@@ -1,0 +1,39 @@
+//! `shingle_count(text, shingle => 'words:5', …)`: the size of the set that a document is.
+
+use super::options::{NORMALIZE, Pool, SHINGLE, normalize, shingle};
+use super::shingler::Shingler;
+use crate::ops::prelude::*;
+
+pub(super) static SPEC: OpSpec = OpSpec {
+    name: "shingle_count",
+    family: Family::Dedup,
+    summary: "number of different shingles: so many words, characters or tokens in a row",
+    details: "Words are parted at white space; with `normalize => 'words'` they are runs of letters, digits and `_` of the \
+              text in lower case; with `'datatrove'` also numbers are 0, accents and punctuation are gone. Tokens are \
+              runs of letters and digits, and every other character that is not white space; characters of scripts \
+              without spaces between words are one each. A document with too few words or tokens has no shingle, and \
+              `DEDUP FUZZY` never drops it; one with too few characters is one shingle, unless it is empty.",
+    params: &[Param::text("text", "the document"), SHINGLE, NORMALIZE],
+    returns: Returns::Int64,
+    examples: &[
+        Example::of("shingle_count('one two three four five six')", "2"),
+        Example::of("shingle_count('the cat, the cat, the cat', 'words:2')", "2"),
+        Example::of("shingle_count('the cat, the cat, the cat', 'words:2', 'none')", "3"),
+        Example::of("shingle_count('short', 'chars:24')", "1"),
+        Example::of("shingle_count('don''t', 'tokens:2')", "2"),
+        Example::of("shingle_count('one two three')", "0"),
+        Example::of("shingle_count(NULL)", "NULL"),
+    ],
+    effects: Effects::PURE,
+    cost: Cost::ns_per_byte(8.0).and_ns_per_row(300.0), // estimate
+    cpu: Cpu::Int(|text, args| {
+        let pool = args.prepared(|args| Pool::new((Shingler::new(shingle(args), normalize(args)), Vec::new())));
+        pool.map_or(0, |pool| {
+            pool.with(|(shingler, set)| {
+                shingler.set(text, set);
+                set.len() as i64
+            })
+        })
+    }),
+    gpu: Gpu::NOT_YET,
+};
