@@ -2,7 +2,7 @@
 //!
 //! Not here: the arguments of one subcommand, which are in its file.
 
-use super::{check, explain, fmt, ops, query, repl, settings, shell};
+use super::{check, explain, fmt, index, ops, query, repl, settings, shell};
 use crate::config::parse_bytes;
 use crate::diag::SourceText;
 use crate::{Config, Error, Language, Result, Session};
@@ -34,6 +34,7 @@ pub enum Command {
     Fmt(fmt::Args),
     Ops(ops::Args),
     Settings(settings::Args),
+    Index(index::Args),
     Repl(repl::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),

@@ -9,6 +9,7 @@ mod check;
 mod explain;
 mod fmt;
 mod funnel;
+mod index;
 mod interrupt;
 mod ops;
 mod output;
@@ -52,6 +53,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fmt(args) => fmt::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Settings(args) => settings::run(args),
+        Command::Index(args) => index::run(args),
         Command::Repl(args) => repl::run(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

@@ -43,13 +43,16 @@ pub fn man(args: ManArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of the command, followed by those of its subcommands.
+/// The page of the command, followed by those of its subcommands and theirs.
 fn manual() -> Result<String> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let mut page = vec![];
-    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+    let mut waiting = vec![&command];
+    while let Some(command) = waiting.pop() {
         clap_mangen::Man::new(command.clone()).render(&mut page).map_err(|error| bug!("manual page: {error}"))?;
+        let subcommands: Vec<_> = command.get_subcommands().filter(|command| command.get_name() != "help").collect();
+        waiting.extend(subcommands.into_iter().rev());
     }
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

@@ -1,0 +1,198 @@
+//! Adding documents: written beside the index while the run goes on, part of it when the run has ended well.
+//!
+//! ```text
+//! IndexWriter::open (lock) ──appender──► Appender (records, names) ──stage──► StagedAppend ──commit──► the index
+//! ```
+//! Whatever is dropped before `commit` leaves the index as it was.
+//! Memory: less than 1 MB, and 48 bytes for each 4096 records.
+
+use super::maintain::compact_locked;
+use super::manifest::{FileEntry, Manifest, SegmentEntry, names_file, records_file};
+use super::names::NameWriter;
+use super::parameters::IndexParameters;
+use super::publish::{NewFiles, WriterLock, is_free, remove_leftovers};
+use super::reader::Index;
+use super::records::{RecordWriter, WrittenRecords, key_of};
+use crate::{Error, Result, bug};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An append to an index of so many segments makes them one first: each is two open files, and a search in every lookup.
+const MAX_SEGMENTS: usize = 128;
+
+/// An index that nobody else can change while this exists.
+#[derive(Debug)]
+pub struct IndexWriter {
+    pub(super) index: Arc<Index>,
+    pub(super) lock: WriterLock,
+}
+
+impl IndexWriter {
+    /// Opens the index in a folder, which must have been made with these parameters, or begins one there.
+    pub fn open(folder: &Path, parameters: &IndexParameters) -> Result<Self> {
+        let writer = Self::open_or_else(folder, || Ok(parameters.clone()))?;
+        writer.index.parameters().check(parameters, &folder.display().to_string())?;
+        if writer.index.n_segments() < MAX_SEGMENTS {
+            return Ok(writer);
+        }
+        compact_locked(&writer, |_| ())?;
+        let index = Arc::new(Index::open(folder)?);
+        Ok(Self { index, ..writer })
+    }
+
+    /// Opens the index in a folder; `parameters` are asked for if there is none.
+    pub(super) fn open_or_else(folder: &Path, parameters: impl FnOnce() -> Result<IndexParameters>) -> Result<Self> {
+        let found = Manifest::read(folder)?;
+        if found.is_none() && folder.is_dir() && !is_free(folder)? {
+            return Err(Error::Data(format!(
+                "{}: not an index: the folder holds other files; name an empty or a new folder",
+                folder.display()
+            )));
+        }
+        let begun = if found.is_none() { Some(Manifest::empty(&parameters()?)) } else { None };
+        let lock = WriterLock::take(folder)?;
+        // What counts is what the folder holds now that nobody else writes.
+        let manifest = match Manifest::read(folder)?.or(begun) {
+            Some(manifest) => manifest,
+            None => return Err(Error::Data(format!("{}: the index has just been removed", folder.display()))),
+        };
+        remove_leftovers(folder, &manifest, &lock)?;
+        Ok(Self { index: Arc::new(Index::of_manifest(folder, manifest)?), lock })
+    }
+
+    /// What the index holds before the append.
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// Begins to add documents.
+    pub fn appender(self) -> Result<Appender> {
+        let mut files = NewFiles::new(self.index.folder());
+        let segment = NewSegment::create(self.index.manifest().next_segment, &mut files)?;
+        Ok(Appender { writer: self, files, segment, greatest_ordinal: None })
+    }
+}
+
+/// Takes the keys and names of new documents.
+pub struct Appender {
+    writer: IndexWriter,
+    files: NewFiles,
+    segment: NewSegment,
+    greatest_ordinal: Option<u64>,
+}
+
+impl Appender {
+    /// The ordinal of the first new document; the others follow.
+    pub fn first_ordinal(&self) -> u64 {
+        self.writer.index.n_docs()
+    }
+
+    /// What the index held before.
+    pub fn index(&self) -> &Arc<Index> {
+        self.writer.index()
+    }
+
+    /// Adds a key of a document, new or old. Keys ascend; of equal ones the least ordinal counts. A key that the index
+    /// has already need not be added: its ordinal is less than any new one.
+    pub fn push_record<const K: usize>(&mut self, key: [u64; K], ordinal: u64) -> Result<()> {
+        if K != self.writer.index.parameters().key_words() {
+            return Err(bug!("keys of {K} words for the index {}", self.writer.index.folder().display()));
+        }
+        self.greatest_ordinal = self.greatest_ordinal.max(Some(ordinal));
+        self.segment.records.push(key_of(key), ordinal)
+    }
+
+    /// Names the next new document, in the order of ordinals: all of them are named, or none.
+    pub fn push_name(&mut self, name: Option<&str>) -> Result<()> {
+        self.segment.names(&mut self.files)?.push(name.unwrap_or_default())
+    }
+
+    /// Ends the writing: `n_docs` documents are new. All is on disk then, and nothing is part of the index yet.
+    pub fn stage(self, n_docs: u64) -> Result<StagedAppend> {
+        let Self { writer, mut files, segment, greatest_ordinal } = self;
+        let mut manifest = writer.index.manifest().clone();
+        let first_ordinal = manifest.n_docs;
+        manifest.n_docs = first_ordinal.checked_add(n_docs).ok_or_else(|| bug!("{n_docs} new documents"))?;
+        if greatest_ordinal >= Some(manifest.n_docs) {
+            return Err(bug!("a key of document {greatest_ordinal:?} in an index of {}", manifest.n_docs));
+        }
+        let n_names = segment.n_names();
+        if n_names.is_some_and(|n_names| n_names != n_docs) {
+            return Err(bug!("{n_names:?} names for {n_docs} documents"));
+        }
+        if n_docs > 0 || greatest_ordinal.is_some() {
+            manifest.segments.push(segment.finish(first_ordinal, n_docs)?);
+            manifest.next_segment += 1;
+        } else {
+            files = NewFiles::new(writer.index.folder());
+        }
+        Ok(StagedAppend { files, manifest, _lock: writer.lock })
+    }
+}
+
+/// New content that is written and not yet part of the index. Dropped, it is gone.
+pub struct StagedAppend {
+    pub(super) files: NewFiles,
+    pub(super) manifest: Manifest,
+    pub(super) _lock: WriterLock,
+}
+
+impl StagedAppend {
+    /// Makes it part of the index.
+    pub fn commit(self) -> Result<()> {
+        self.commit_and_tell(|_| ())
+    }
+
+    /// The same; `after` is told of each step.
+    pub(super) fn commit_and_tell(self, after: impl FnMut(&str)) -> Result<()> {
+        self.files.publish(&self.manifest, after)
+    }
+}
+
+/// A segment that is being written.
+pub(super) struct NewSegment {
+    number: u64,
+    pub records: RecordWriter,
+    names: Option<NameWriter>,
+}
+
+impl NewSegment {
+    /// Files for the segment of this number.
+    pub fn create(number: u64, files: &mut NewFiles) -> Result<Self> {
+        let records = RecordWriter::create(files.add(&records_file(number)))?;
+        Ok(Self { number, records, names: None })
+    }
+
+    /// Where its names go; the file is made for the first.
+    pub fn names(&mut self, files: &mut NewFiles) -> Result<&mut NameWriter> {
+        match &mut self.names {
+            Some(names) => Ok(names),
+            none => Ok(none.insert(NameWriter::create(files.add(&names_file(self.number)))?)),
+        }
+    }
+
+    fn n_names(&self) -> Option<u64> {
+        self.names.as_ref().map(NameWriter::n_names)
+    }
+
+    /// Waits until its files are on disk.
+    pub fn finish(self, first_ordinal: u64, n_docs: u64) -> Result<SegmentEntry> {
+        let WrittenRecords { file, n_records, first_key, last_key } = self.records.finish(records_file(self.number))?;
+        let names: Option<FileEntry> = match self.names {
+            Some(names) => Some(names.finish(names_file(self.number))?),
+            None => None,
+        };
+        let hex = |key: u128| format!("{key:032x}");
+        let (first_key, last_key) = (first_key.map(hex), last_key.map(hex));
+        Ok(SegmentEntry {
+            first_ordinal,
+            n_docs,
+            ordinal_shift: 0,
+            n_records,
+            first_key,
+            last_key,
+            records: file,
+            names,
+        })
+    }
+}

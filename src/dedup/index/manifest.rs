@@ -1,0 +1,199 @@
+//! `index.json`: what an index holds. A file that it does not name is not part of the index.
+//!
+//! ```text
+//! { "format": "curator index", "version": 1, …, "segments": [ … ],
+//!   "checksum": "xxh3-128 of every byte before this line's comma" }
+//! ```
+//! Invariant: a manifest that was read without an error is byte for byte one that was written.
+//! Not here: replacing it (`publish.rs`), the files it names (`block_file.rs`).
+
+use super::parameters::{IndexParameters, StoredParameters};
+use crate::{Error, Result, bug};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The file's name.
+pub(super) const MANIFEST: &str = "index.json";
+
+/// The version of the format that is written, and the newest that is read.
+pub const INDEX_FORMAT_VERSION: u32 = 1;
+
+const FORMAT: &str = "curator index";
+const CHECKSUM: &str = ",\n  \"checksum\": \"";
+const END: &str = "\"\n}\n";
+
+/// What an index holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: String,
+    pub version: u32,
+    /// The program that wrote this manifest.
+    pub written_by: String,
+    parameters: StoredParameters,
+    /// Documents that were added, over all appends: the next one's ordinal.
+    pub n_docs: u64,
+    /// The number of the next segment. Numbers are never used twice, so that a reader cannot mistake a file.
+    pub next_segment: u64,
+    pub segments: Vec<SegmentEntry>,
+}
+
+/// The records and names that one append, merge or compaction added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SegmentEntry {
+    /// The ordinal of the segment's first document.
+    pub first_ordinal: u64,
+    /// Documents that came with it.
+    pub n_docs: u64,
+    /// Added to the ordinals in its file: more than 0 if the file was written for another index.
+    pub ordinal_shift: u64,
+    /// Keys with an ordinal each.
+    pub n_records: u64,
+    /// The range of the keys, hexadecimal; none in an empty segment.
+    pub first_key: Option<String>,
+    pub last_key: Option<String>,
+    pub records: FileEntry,
+    /// The documents' names, if there are any.
+    pub names: Option<FileEntry>,
+}
+
+/// A file of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileEntry {
+    pub file: String,
+    pub n_bytes: u64,
+    /// The hash of the whole file, 32 hexadecimal digits.
+    pub xxh3_128: String,
+}
+
+impl SegmentEntry {
+    /// Its files.
+    pub fn files(&self) -> impl Iterator<Item = &FileEntry> {
+        std::iter::once(&self.records).chain(&self.names)
+    }
+}
+
+impl Manifest {
+    /// An index without documents.
+    pub fn empty(parameters: &IndexParameters) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            version: INDEX_FORMAT_VERSION,
+            written_by: written_by(),
+            parameters: parameters.to_stored(),
+            n_docs: 0,
+            next_segment: 1,
+            segments: vec![],
+        }
+    }
+
+    /// How the keys were made.
+    pub fn parameters(&self) -> Result<IndexParameters> {
+        IndexParameters::from_stored(&self.parameters).map_err(|problem| Error::Data(format!("{MANIFEST}: {problem}")))
+    }
+
+    /// Keys over all segments.
+    pub fn n_records(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.n_records).sum()
+    }
+
+    /// The size of the files it names.
+    pub fn n_bytes(&self) -> u64 {
+        self.segments.iter().flat_map(SegmentEntry::files).map(|file| file.n_bytes).sum()
+    }
+
+    /// Whether a file is part of the index.
+    pub fn names_file(&self, name: &str) -> bool {
+        self.segments.iter().flat_map(SegmentEntry::files).any(|file| file.file == name)
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let stamped = Self { written_by: written_by(), ..self.clone() };
+        let text = serde_json::to_string_pretty(&stamped).map_err(|error| bug!("{MANIFEST}: {error}"))?;
+        let body = text.strip_suffix("\n}").ok_or_else(|| bug!("{MANIFEST} does not end in a brace"))?;
+        Ok(format!("{body}{CHECKSUM}{:032x}{END}", xxh3_128(body.as_bytes())).into_bytes())
+    }
+
+    /// Reads the file of an index; none if there is no such file.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(MANIFEST);
+        match std::fs::read(&path) {
+            Ok(bytes) => Self::parse(&bytes, &path).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io(path, error)),
+        }
+    }
+
+    fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
+        let place = path.display();
+        let damaged = |what: &str| {
+            Error::Data(format!(
+                "{place}: {what}; restore the index from a copy, or remove its folder and build it anew"
+            ))
+        };
+        let value: serde_json::Value =
+            serde_json::from_slice(bytes).map_err(|error| damaged(&format!("damaged, or not of an index: {error}")))?;
+        if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) {
+            return Err(Error::Data(format!("{place}: not a curator index")));
+        }
+        // A newer format may differ in everything but the first two fields.
+        match value.get("version").and_then(|version| version.as_u64()) {
+            Some(version) if version == u64::from(INDEX_FORMAT_VERSION) => {}
+            Some(version) if version > u64::from(INDEX_FORMAT_VERSION) => {
+                return Err(Error::Data(format!(
+                    "{place}: written by a newer curator: format {version}, this one reads {INDEX_FORMAT_VERSION}"
+                )));
+            }
+            _ => return Err(damaged("damaged: no version that there ever was")),
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| damaged("damaged: not text"))?;
+        let checked = text.rsplit_once(CHECKSUM).is_some_and(|(body, rest)| {
+            rest.strip_suffix(END) == Some(format!("{:032x}", xxh3_128(body.as_bytes())).as_str())
+        });
+        if !checked {
+            return Err(damaged("damaged, or changed by hand: the checksum is another"));
+        }
+        let manifest: Self = serde_json::from_value(value)
+            .map_err(|error| damaged(&format!("not as this version writes it: {error}")))?;
+        manifest.check().map_err(|problem| damaged(&problem))?;
+        Ok(manifest)
+    }
+
+    /// What readers rely on; a program that writes another manifest than ours can get the checksum right.
+    fn check(&self) -> Result<(), String> {
+        IndexParameters::from_stored(&self.parameters)?;
+        let mut next_ordinal = 0u64;
+        for segment in &self.segments {
+            if segment.first_ordinal != next_ordinal {
+                return Err(format!("{} does not follow the segment before it", segment.records.file));
+            }
+            next_ordinal = next_ordinal.checked_add(segment.n_docs).ok_or("too many documents")?;
+            if let Some(file) = segment.files().find(|file| !is_segment_file(&file.file)) {
+                return Err(format!("`{}` is no name of a segment's file", file.file));
+            }
+        }
+        if next_ordinal == self.n_docs { Ok(()) } else { Err("the documents do not add up".to_string()) }
+    }
+}
+
+fn written_by() -> String {
+    format!("curator {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The names of a segment's files.
+pub(super) fn records_file(number: u64) -> String {
+    format!("segment-{number:06}.records")
+}
+
+/// The names of a segment's files.
+pub(super) fn names_file(number: u64) -> String {
+    format!("segment-{number:06}.names")
+}
+
+/// Whether a file is called like one of ours.
+pub(super) fn is_segment_file(name: &str) -> bool {
+    let number = name.strip_prefix("segment-");
+    let number = number.and_then(|rest| rest.strip_suffix(".records").or(rest.strip_suffix(".names")));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}

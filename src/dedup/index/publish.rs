@@ -1,0 +1,143 @@
+//! The folder of an index: one writer at a time, and new content all at once or not at all.
+//!
+//! ```text
+//! segment-7.records.tmp ──fsync──► rename ──► fsync folder ──► index.json.tmp ──fsync──► rename ──► fsync folder
+//! ```
+//! The second rename is the moment at which the index changes. A crash before it leaves files that no manifest names:
+//! they are not part of the index, and the next writer removes them.
+
+use super::manifest::{MANIFEST, Manifest, is_segment_file};
+use crate::{Error, Result};
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "lock";
+const TEMPORARY: &str = ".tmp";
+
+/// The right to change an index, until it is dropped. The operating system takes it back if the process ends.
+#[derive(Debug)]
+pub(super) struct WriterLock {
+    _file: File,
+}
+
+impl WriterLock {
+    /// Takes the right, making the folder if there is none.
+    pub fn take(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        let path = folder.join(LOCK);
+        let opened = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = opened.map_err(|error| Error::io(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(Error::Data(format!(
+                "{}: another run is changing this index; wait until it ends, or use READ ONLY",
+                folder.display()
+            ))),
+            Err(TryLockError::Error(error)) => Err(Error::io(path, error)),
+        }
+    }
+}
+
+/// Whether a folder without a manifest is free to become an index: it holds nothing, or what a crash left.
+pub(super) fn is_free(folder: &Path) -> Result<bool> {
+    Ok(files_of(folder)?.iter().all(|name| name == LOCK || is_ours(name)))
+}
+
+/// The files of an unfinished append or of a compaction that was cut short.
+pub(super) fn leftovers(folder: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let mut names = files_of(folder)?;
+    names.retain(|name| is_ours(name) && name != MANIFEST && !manifest.names_file(name));
+    names.sort();
+    Ok(names)
+}
+
+/// Removes them; only for who holds the lock.
+pub(super) fn remove_leftovers(folder: &Path, manifest: &Manifest, _lock: &WriterLock) -> Result<()> {
+    for name in leftovers(folder, manifest)? {
+        let path = folder.join(name);
+        std::fs::remove_file(&path).map_err(|error| Error::io(path, error))?;
+    }
+    Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    let name = name.strip_suffix(TEMPORARY).unwrap_or(name);
+    name == MANIFEST || is_segment_file(name)
+}
+
+fn files_of(folder: &Path) -> Result<Vec<String>> {
+    let failed = |error| Error::io(folder, error);
+    let mut names = vec![];
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// Files that are being written. They go when this is dropped, unless they were published.
+#[derive(Debug)]
+pub(super) struct NewFiles {
+    folder: PathBuf,
+    names: Vec<String>,
+}
+
+impl NewFiles {
+    /// None yet.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), names: vec![] }
+    }
+
+    /// Where to write the file that will be called `name`.
+    pub fn add(&mut self, name: &str) -> PathBuf {
+        self.names.push(name.to_string());
+        self.temporary(name)
+    }
+
+    fn temporary(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{TEMPORARY}"))
+    }
+
+    /// Makes `manifest` the index, with these files, each on disk already. `after` is told of each step that was done.
+    pub fn publish(mut self, manifest: &Manifest, mut after: impl FnMut(&str)) -> Result<()> {
+        let bytes = manifest.to_bytes()?;
+        let rename = |from: &Path, to: &Path| std::fs::rename(from, to).map_err(|error| Error::io(to, error));
+        for name in &self.names {
+            rename(&self.temporary(name), &self.folder.join(name))?;
+            after(name);
+        }
+        sync_folder(&self.folder);
+        let temporary = self.temporary(MANIFEST);
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()
+        });
+        written.map_err(|error| Error::io(&temporary, error))?;
+        after("manifest written");
+        rename(&temporary, &self.folder.join(MANIFEST))?;
+        self.names.clear();
+        after("manifest in place");
+        sync_folder(&self.folder);
+        if let Some(parent) = self.folder.canonicalize().ok().as_deref().and_then(Path::parent) {
+            sync_folder(parent);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // What cannot be removed is not part of the index, and the next writer tries again.
+            let _ = std::fs::remove_file(self.temporary(name));
+            let _ = std::fs::remove_file(self.folder.join(name));
+        }
+    }
+}
+
+/// Makes renames in a folder last. Some file systems refuse; what is in the files is safe by then.
+fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
