@@ -1,0 +1,50 @@
+//! Deduplication over keys: which rows belong together, which of them stays, and what is cut out of a text.
+//!
+//! ```text
+//! keys of rows ──groups──► pairs ──components──► clusters ──survivors──► the fate of each row
+//! ```
+//! Algorithms on numbers and texts: rows are counted from 0 in input order, memory and temporary files come from a
+//! [`Budget`], and results do not depend on threads, batches or the budget.
+//! Not here: plans, streams and files of documents (`exec::dedup`), signatures of texts (`ops::dedup`).
+
+mod budget;
+mod byte_log;
+mod claim;
+mod components;
+mod decontaminate;
+mod groups;
+pub mod index;
+mod memory;
+mod pairs;
+mod row_store;
+mod semantic;
+mod sorted;
+mod spans;
+mod spec;
+mod spill_file;
+mod stars;
+mod survivors;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+pub use budget::{Budget, FixedBudget};
+pub use components::{Clusters, Components};
+pub use decontaminate::{
+    CutMatcher, CutMatcherBuilder, Cutting, CuttingMatch, DropHit, DropMatcher, DropMatcherBuilder, TaskNgrams,
+    TaskReport,
+};
+pub use groups::{FLOOR_BYTES, Groups};
+pub use memory::{exact_memory_bytes, fuzzy_memory_bytes};
+pub use pairs::{Candidates, PairCounts, star_and_chain};
+pub use row_store::{RowStore, StoredRows};
+pub use semantic::{
+    Needs as SemanticNeeds, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome,
+};
+pub use sorted::Sorted;
+pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, Tally, TooLittle, cut_text};
+pub use spec::{
+    Against, AgainstMode, Decontaminate, DecontaminateMode, Exact, ExtraColumn, Fuzzy, Keep, KeepWhich, Lines,
+    LinesUnit, Method, Semantic, SemanticKeep, SpanLength, Substring,
+};
+pub use survivors::{Chooser, Fate, FateReader, Kept, Survivors};

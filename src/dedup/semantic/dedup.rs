@@ -1,0 +1,296 @@
+//! The course of a semantic deduplication: vectors in, duplicates out.
+
+use super::kmeans::{self, Centres, Limits, Nearest};
+use super::nearest::{Best, Others, best_of};
+use super::random::{Random, shuffle_key};
+use super::vectors::{Vectors, chunk_bytes, no_memory, normalize, stride};
+use crate::dedup::{Budget, KeepWhich, Semantic, SemanticKeep};
+use crate::{Error, Result, bug};
+use std::sync::Arc;
+
+/// Bytes held for each row: its number, its cluster, its distance to the centre, its place in the list of clusters.
+const ROW_BYTES: usize = 4 + 4 + 4 + 4;
+
+/// Rows that memory is claimed for at a time.
+const ROWS_A_CLAIM: usize = 4096;
+
+/// k-means++ looks at so many vectors for each centre it chooses.
+const SEEDS_A_CENTRE: usize = 16;
+
+/// Who is ranked before whom within a cluster. Rows that are equal by it stand in input order.
+pub enum Ranking<'a> {
+    /// By the distance to the cluster's centre, or by chance.
+    Centre(SemanticKeep),
+    /// By keys whose bytes compare as the rows do.
+    Keys {
+        /// The end of the order that stays.
+        which: KeepWhich,
+        /// The key of a row.
+        key_of: &'a mut dyn FnMut(u64) -> Result<Vec<u8>>,
+    },
+}
+
+/// A row that goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SemanticDuplicate {
+    /// The row.
+    pub row: u64,
+    /// The most similar row that was ranked before it; with `KEEP NONE`, the most similar row.
+    pub nearest: u64,
+    /// The cosine similarity to it.
+    pub similarity: f32,
+    /// The row that stays for it: the nearest, or if that one goes, the one that stays for it. None with `KEEP NONE`.
+    pub kept: Option<u64>,
+}
+
+/// What a semantic deduplication found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SemanticOutcome {
+    /// The rows that go, by row.
+    pub duplicates: Vec<SemanticDuplicate>,
+    /// The iterations of k-means.
+    pub n_iterations: usize,
+    /// The rows that have a direction, ascending.
+    rows: Vec<u32>,
+    /// Their clusters.
+    clusters: Vec<u32>,
+    sizes: Vec<u64>,
+}
+
+impl SemanticOutcome {
+    /// The number and the size of a row's cluster; none if the row has no direction.
+    pub fn cluster(&self, row: u64) -> Option<(u32, u64)> {
+        let at = self.rows.binary_search(&u32::try_from(row).ok()?).ok()?;
+        let cluster = *self.clusters.get(at)?;
+        Some((cluster, *self.sizes.get(cluster as usize)?))
+    }
+
+    /// Clusters, some of which may be empty.
+    pub fn n_clusters(&self) -> usize {
+        self.sizes.len()
+    }
+}
+
+/// Memory by formula, for EXPLAIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// What must be granted.
+    pub least_bytes: usize,
+    /// What is used if it is granted: all vectors in memory.
+    pub all_bytes: usize,
+}
+
+impl Needs {
+    /// For so many rows with vectors of so many values.
+    pub fn of(spec: &Semantic, n_rows: usize, dimension: usize) -> Self {
+        let k = spec.clusters.clamp(1, n_rows.max(1));
+        let vector_bytes = stride(dimension) * size_of::<f32>();
+        let n_sample = spec.sample.min(n_rows);
+        let held_bytes = n_rows * ROW_BYTES + kmeans::held_bytes(k, stride(dimension), n_sample);
+        let n_seeds = (k * SEEDS_A_CENTRE).min(n_sample);
+        let n_copied = if n_sample < n_rows { n_sample } else { 0 } + if n_seeds < n_sample { n_seeds } else { 0 };
+        Self {
+            least_bytes: held_bytes + 4 * chunk_bytes(dimension),
+            all_bytes: held_bytes + (n_rows + n_copied) * vector_bytes + 4 * chunk_bytes(dimension),
+        }
+    }
+}
+
+/// Collects vectors, then finds duplicates.
+pub struct SemanticDedup {
+    spec: Semantic,
+    budget: Arc<dyn Budget>,
+    dimension: usize,
+    /// The vectors that have a direction, and their rows.
+    vectors: Option<Vectors>,
+    rows: Vec<u32>,
+    claimed_bytes: usize,
+    scratch: Vec<f32>,
+}
+
+impl SemanticDedup {
+    /// Nothing pushed yet.
+    pub fn new(spec: Semantic, budget: Arc<dyn Budget>) -> Self {
+        let (rows, scratch) = (Vec::new(), Vec::new());
+        Self { spec, budget, dimension: 0, vectors: None, rows, claimed_bytes: 0, scratch }
+    }
+
+    /// The vector of a row; rows come in ascending order. A null is an empty vector.
+    pub fn push(&mut self, row: u64, vector: &[f32]) -> Result<()> {
+        if vector.is_empty() {
+            return Ok(());
+        }
+        if self.dimension == 0 {
+            self.dimension = vector.len();
+        }
+        if self.dimension != vector.len() {
+            let (wanted, found) = (self.dimension, vector.len());
+            return Err(Error::Data(format!(
+                "the vector of row {row} has {found} values; those before it have {wanted}"
+            )));
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(vector);
+        if !normalize(&mut self.scratch) {
+            return Ok(());
+        }
+        let too_many = |_| Error::Data(format!("DEDUP SEMANTIC takes at most {} rows", u32::MAX));
+        let row = u32::try_from(row).map_err(too_many)?;
+        if self.rows.len().is_multiple_of(ROWS_A_CLAIM) {
+            self.claim(ROWS_A_CLAIM * ROW_BYTES)?;
+        }
+        let vectors = self.vectors.get_or_insert_with(|| Vectors::new(vector.len(), self.budget.clone()));
+        vectors.push(&self.scratch)?;
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Finds the duplicates.
+    pub fn finish(mut self, mut ranking: Ranking<'_>) -> Result<SemanticOutcome> {
+        let Some(mut vectors) = self.vectors.take() else {
+            let (duplicates, rows, clusters, sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            return Ok(SemanticOutcome { duplicates, n_iterations: 0, rows, clusters, sizes });
+        };
+        vectors.finish()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.budget.n_threads().max(1)).build();
+        let pool = pool.map_err(|error| bug!("no threads for k-means: {error}"))?;
+        let k = self.spec.clusters.clamp(1, vectors.len());
+        self.claim(kmeans::held_bytes(k, vectors.stride(), vectors.len().min(self.spec.sample)))?;
+        let (centres, n_iterations) = pool.install(|| self.learn(&vectors, k))?;
+        let (clusters, distances) = pool.install(|| assign(&vectors, &centres))?;
+        let (order, ends) = by_cluster(&clusters, k);
+        let mut duplicates = Vec::new();
+        let others = match ranking {
+            Ranking::Keys { which: KeepWhich::None, .. } => Others::All,
+            _ => Others::Before,
+        };
+        let mut start = 0;
+        for &end in &ends {
+            let mut members = order[start..end].to_vec();
+            start = end;
+            if members.len() < 2 {
+                continue;
+            }
+            self.rank(&mut members, &distances, &mut ranking)?;
+            let best = pool.install(|| best_of(&vectors, &members, others, &*self.budget))?;
+            self.judge(&members, &best, others, &mut duplicates);
+        }
+        duplicates.sort_unstable_by_key(|duplicate| duplicate.row);
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let sizes = starts.zip(&ends).map(|(start, end)| (end - start) as u64).collect();
+        Ok(SemanticOutcome { duplicates, n_iterations, rows: std::mem::take(&mut self.rows), clusters, sizes })
+    }
+
+    fn claim(&mut self, n_bytes: usize) -> Result<()> {
+        if !self.budget.try_grow(n_bytes) {
+            return Err(no_memory(n_bytes));
+        }
+        self.claimed_bytes += n_bytes;
+        Ok(())
+    }
+
+    /// The centres, learned from a sample.
+    fn learn(&self, vectors: &Vectors, k: usize) -> Result<(Centres, usize)> {
+        let mut random = Random::new(self.spec.seed);
+        let limits = Limits { iterations: self.spec.iterations, tolerance: self.spec.tolerance };
+        // Fewer vectors than centres cannot be learned from.
+        let sample = self.sample(vectors, self.spec.sample.max(k), &mut random)?;
+        let sample = sample.as_ref().unwrap_or(vectors);
+        let seeds = self.sample(sample, k * SEEDS_A_CENTRE, &mut random)?;
+        kmeans::learn(seeds.as_ref().unwrap_or(sample), sample, k, limits, random.next_u64())
+    }
+
+    /// So many of the vectors; none if those are all.
+    fn sample(&self, vectors: &Vectors, wanted: usize, random: &mut Random) -> Result<Option<Vectors>> {
+        if wanted >= vectors.len() {
+            return Ok(None);
+        }
+        let mut sample = Vectors::new(self.dimension, self.budget.clone());
+        let mut values = Vec::new();
+        for chosen in random.choose(wanted, vectors.len()).chunks(64) {
+            let chosen: Vec<u32> = chosen.iter().map(|&at| at as u32).collect();
+            vectors.gather(&chosen, &mut values)?;
+            values.chunks_exact(vectors.stride()).try_for_each(|vector| sample.push(vector))?;
+        }
+        sample.finish()?;
+        Ok(Some(sample))
+    }
+
+    /// Puts the members of a cluster, which stand in input order, in the order of the ranking.
+    fn rank(&self, members: &mut [u32], distances: &[f32], ranking: &mut Ranking<'_>) -> Result<()> {
+        let distance = |at: &u32| distances[*at as usize];
+        match ranking {
+            Ranking::Centre(SemanticKeep::Hard) => members.sort_by(|a, b| distance(b).total_cmp(&distance(a))),
+            Ranking::Centre(SemanticKeep::Easy) => members.sort_by(|a, b| distance(a).total_cmp(&distance(b))),
+            Ranking::Centre(SemanticKeep::Random) => {
+                members.sort_by_cached_key(|&at| shuffle_key(self.spec.seed, self.rows[at as usize]));
+            }
+            Ranking::Keys { which, key_of } => {
+                let keyed = members.iter().map(|&at| Ok((key_of(u64::from(self.rows[at as usize]))?, at)));
+                let mut keyed = keyed.collect::<Result<Vec<_>>>()?;
+                keyed.sort_unstable();
+                if *which == KeepWhich::Last {
+                    keyed.reverse();
+                }
+                members.iter_mut().zip(keyed).for_each(|(member, (_, at))| *member = at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down the rows of a cluster that go, and who stays for them.
+    fn judge(&self, ranked: &[u32], best: &[Option<Best>], others: Others, duplicates: &mut Vec<SemanticDuplicate>) {
+        let row_at = |place: usize| u64::from(self.rows[ranked[place] as usize]);
+        // The row that stays for the row at each place; those before a place are known when it is reached.
+        let mut stays: Vec<u64> = Vec::with_capacity(ranked.len());
+        for (place, best) in best.iter().enumerate() {
+            let row = row_at(place);
+            let Some(best) = best.filter(|best| f64::from(best.similarity) >= self.spec.threshold) else {
+                stays.push(row);
+                continue;
+            };
+            let nearest = best.place as usize;
+            let kept = if others == Others::Before { Some(stays[nearest]) } else { None };
+            stays.push(kept.unwrap_or(row));
+            duplicates.push(SemanticDuplicate { row, nearest: row_at(nearest), similarity: best.similarity, kept });
+        }
+    }
+}
+
+impl Drop for SemanticDedup {
+    fn drop(&mut self) {
+        self.budget.shrink(self.claimed_bytes);
+    }
+}
+
+/// The cluster of each vector and its cosine distance to the centre.
+fn assign(vectors: &Vectors, centres: &Centres) -> Result<(Vec<u32>, Vec<f32>)> {
+    let mut clusters = Vec::with_capacity(vectors.len());
+    let mut distances = Vec::with_capacity(vectors.len());
+    let (mut buffer, mut nearest) = (Vec::new(), Vec::new());
+    for block in vectors.blocks() {
+        nearest.clear();
+        nearest.resize(block.len(), Nearest::default());
+        centres.assign(vectors.rows(block, &mut buffer)?, &mut nearest);
+        clusters.extend(nearest.iter().map(|nearest| nearest.centre));
+        distances.extend(nearest.iter().map(|nearest| centres.cosine_distance(*nearest)));
+    }
+    Ok((clusters, distances))
+}
+
+/// The vectors sorted by cluster, in input order within each, and where each cluster ends.
+fn by_cluster(clusters: &[u32], k: usize) -> (Vec<u32>, Vec<usize>) {
+    let mut ends = vec![0usize; k];
+    clusters.iter().for_each(|&cluster| ends[cluster as usize] += 1);
+    let mut start = 0;
+    for end in &mut ends {
+        // For now where it starts; filling it moves that to its end.
+        start += std::mem::replace(end, start);
+    }
+    let mut order = vec![0u32; clusters.len()];
+    for (at, &cluster) in clusters.iter().enumerate() {
+        order[ends[cluster as usize]] = at as u32;
+        ends[cluster as usize] += 1;
+    }
+    (order, ends)
+}

@@ -1,0 +1,23 @@
+//! Semantic deduplication: vectors that point the same way, by NeMo Curator's definitions.
+//!
+//! ```text
+//! vectors ──length 1──► k-means ──► clusters ──ranked──► most similar row ranked before ──≥ threshold──► duplicate
+//! ```
+//! - rows are compared within their cluster only, so the cost is n·k + n²/k products instead of n²
+//! - a row goes if its cosine similarity to any row ranked before it reaches the threshold, also if that one goes too
+//! - a row without a direction (null, all zeros, a value that is not finite) belongs to no cluster and stays
+//!
+//! Memory: 16 bytes a row; the centres and what k-means sums up, 16·k·d bytes; and the vectors, 4·d bytes a row, which
+//! go to a temporary file if they do not fit, as do clusters larger than memory (see [`Needs`]).
+//! Results are the same with any number of threads and any budget that suffices.
+
+mod dedup;
+mod dots;
+mod kmeans;
+mod nearest;
+mod random;
+#[cfg(test)]
+mod tests;
+mod vectors;
+
+pub use dedup::{Needs, Ranking, SemanticDedup, SemanticDuplicate, SemanticOutcome};

@@ -1,0 +1,231 @@
+//! Semantic deduplication against plain loops over all pairs.
+#![allow(clippy::unwrap_used)]
+
+use super::random::Random;
+use super::*;
+use crate::dedup::{FixedBudget, KeepWhich, Semantic, SemanticKeep};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn spec(clusters: usize) -> Semantic {
+    Semantic {
+        threshold: 0.95,
+        clusters,
+        iterations: 50,
+        tolerance: 1e-4,
+        seed: 42,
+        sample: 1_000_000,
+        which: SemanticKeep::Hard,
+    }
+}
+
+fn run(spec: &Semantic, budget: FixedBudget, vectors: &[Vec<f32>], ranking: Ranking<'_>) -> SemanticOutcome {
+    let mut dedup = SemanticDedup::new(spec.clone(), Arc::new(budget));
+    for (row, vector) in vectors.iter().enumerate() {
+        dedup.push(row as u64, vector).unwrap();
+    }
+    dedup.finish(ranking).unwrap()
+}
+
+fn by_centre(spec: &Semantic, budget: FixedBudget, vectors: &[Vec<f32>]) -> SemanticOutcome {
+    run(spec, budget, vectors, Ranking::Centre(spec.which))
+}
+
+/// Vectors around a few directions; some are near copies of earlier ones.
+fn planted(n: usize, dimension: usize, seed: u64) -> Vec<Vec<f32>> {
+    let mut random = Random::new(seed);
+    let mut vectors: Vec<Vec<f32>> = Vec::new();
+    for row in 0..n {
+        let near = row > 0 && random.unit() < 0.3;
+        let of = (random.unit() * row as f64) as usize;
+        let noise = if near { 0.05 } else { 1.0 };
+        let fresh = (0..dimension).map(|_| (random.unit() - 0.5) as f32 * noise);
+        vectors.push(if near { fresh.zip(&vectors[of]).map(|(a, b)| a + b).collect() } else { fresh.collect() });
+    }
+    vectors
+}
+
+fn unit(vector: &[f32]) -> Vec<f64> {
+    let length = vector.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
+    vector.iter().map(|&v| f64::from(v) / length).collect()
+}
+
+fn cosine(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The rule in f64, given the clusters: (row, nearest, similarity) for the rows that go.
+fn plain(vectors: &[Vec<f32>], outcome: &SemanticOutcome, which: SemanticKeep, threshold: f64) -> Vec<(u64, u64, f64)> {
+    let unit: Vec<Vec<f64>> = vectors.iter().map(|vector| unit(vector)).collect();
+    let mut found = Vec::new();
+    for cluster in 0..outcome.n_clusters() as u32 {
+        let mut rows: Vec<usize> = (0..vectors.len()).collect();
+        rows.retain(|&row| outcome.cluster(row as u64).is_some_and(|(of, _)| of == cluster));
+        let mean = |at: usize| rows.iter().map(|&row| unit[row][at]).sum::<f64>();
+        let centre: Vec<f64> = (0..vectors[0].len()).map(mean).collect();
+        let length = cosine(&centre, &centre).sqrt();
+        let distance = |row: &usize| 1.0 - cosine(&unit[*row], &centre) / length;
+        match which {
+            SemanticKeep::Hard => rows.sort_by(|a, b| distance(b).total_cmp(&distance(a))),
+            _ => rows.sort_by(|a, b| distance(a).total_cmp(&distance(b))),
+        }
+        for (place, &row) in rows.iter().enumerate() {
+            let mut best: Option<(usize, f64)> = None;
+            for &other in &rows[..place] {
+                let similarity = cosine(&unit[row], &unit[other]);
+                if best.is_none_or(|(_, best)| similarity > best) {
+                    best = Some((other, similarity));
+                }
+            }
+            found.extend(best.filter(|best| best.1 >= threshold).map(|(other, s)| (row as u64, other as u64, s)));
+        }
+    }
+    found.sort_by_key(|found| found.0);
+    found
+}
+
+#[test]
+fn removes_what_plain_loops_remove() {
+    let vectors = planted(700, 33, 1);
+    for which in [SemanticKeep::Hard, SemanticKeep::Easy] {
+        let spec = Semantic { which, tolerance: 0.0, iterations: 300, ..spec(7) };
+        let outcome = by_centre(&spec, FixedBudget::new(), &vectors);
+        assert!(outcome.n_iterations < 300, "the centres are the means of the clusters once nothing moves");
+        let wanted = plain(&vectors, &outcome, which, spec.threshold);
+        assert!(wanted.len() > 100);
+        let found =
+            |duplicates: &[SemanticDuplicate]| duplicates.iter().map(|d| (d.row, d.nearest)).collect::<Vec<_>>();
+        assert_eq!(found(&outcome.duplicates), wanted.iter().map(|w| (w.0, w.1)).collect::<Vec<_>>());
+        for (duplicate, wanted) in outcome.duplicates.iter().zip(&wanted) {
+            assert!((f64::from(duplicate.similarity) - wanted.2).abs() < 1e-5);
+        }
+    }
+}
+
+#[test]
+fn threads_and_memory_change_nothing() {
+    let vectors = planted(3000, 40, 2);
+    let spec = Semantic { sample: 2000, ..spec(12) };
+    let wanted = by_centre(&spec, FixedBudget::new(), &vectors);
+    assert!(wanted.duplicates.len() > 300);
+    let needs = Needs::of(&spec, vectors.len(), 40);
+    for (limit_bytes, n_threads) in
+        [(usize::MAX, 8), (needs.least_bytes, 1), (needs.least_bytes, 3), (needs.all_bytes, 2)]
+    {
+        assert_eq!(by_centre(&spec, FixedBudget::of(limit_bytes, n_threads), &vectors), wanted);
+    }
+}
+
+#[test]
+fn a_cluster_larger_than_memory_is_compared_block_by_block() {
+    let vectors = planted(1500, 64, 3);
+    let spec = spec(1);
+    let wanted = by_centre(&spec, FixedBudget::new(), &vectors);
+    let needs = Needs::of(&spec, vectors.len(), 64);
+    assert!(needs.least_bytes < needs.all_bytes / 2);
+    assert_eq!(by_centre(&spec, FixedBudget::of(needs.least_bytes, 2), &vectors), wanted);
+}
+
+#[test]
+fn memory_is_given_back() {
+    let budget = Arc::new(FixedBudget::of(1 << 20, 2));
+    let mut dedup = SemanticDedup::new(spec(4), budget.clone());
+    for (row, vector) in planted(2000, 24, 4).iter().enumerate() {
+        dedup.push(row as u64, vector).unwrap();
+    }
+    dedup.finish(Ranking::Centre(SemanticKeep::Random)).unwrap();
+    assert!(crate::dedup::Budget::try_grow(&*budget, 1 << 20));
+}
+
+#[test]
+fn too_little_memory_is_said() {
+    let mut dedup = SemanticDedup::new(spec(4), Arc::new(FixedBudget::of(1000, 1)));
+    assert!(dedup.push(0, &[1.0, 2.0]).unwrap_err().to_string().contains("bytes more than the memory"));
+}
+
+#[test]
+fn rows_without_a_direction_stay() {
+    let vectors =
+        [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![1.0, 0.0], vec![2.0, 0.0], vec![f32::INFINITY, 0.0]];
+    let outcome = by_centre(&spec(2), FixedBudget::new(), &vectors);
+    assert_eq!(outcome.duplicates, [SemanticDuplicate { row: 4, nearest: 3, similarity: 1.0, kept: Some(3) }]);
+    assert_eq!(
+        (0..7).map(|row| outcome.cluster(row).is_some()).collect::<Vec<_>>(),
+        [false, false, false, true, true, false, false]
+    );
+    let none = by_centre(&spec(2), FixedBudget::new(), &[vec![], vec![0.0]]);
+    assert!(none.duplicates.is_empty() && none.cluster(0).is_none());
+}
+
+#[test]
+fn a_vector_of_another_length_is_an_error() {
+    let mut dedup = SemanticDedup::new(spec(2), Arc::new(FixedBudget::new()));
+    dedup.push(0, &[1.0, 2.0]).unwrap();
+    let error = dedup.push(7, &[1.0]).unwrap_err().to_string();
+    assert_eq!(error, "the vector of row 7 has 1 values; those before it have 2");
+}
+
+/// Angles in degrees, as vectors.
+fn at_angles(degrees: &[f32]) -> Vec<Vec<f32>> {
+    degrees.iter().map(|degrees| vec![degrees.to_radians().cos(), degrees.to_radians().sin()]).collect()
+}
+
+#[test]
+fn a_row_that_goes_still_removes_others_and_the_kept_row_is_the_end_of_the_chain() {
+    // 12 degrees are a cosine of 0.978, 24 degrees one of 0.914.
+    let vectors = at_angles(&[0.0, 12.0, 24.0, 80.0]);
+    let check = |which, wanted: &[(u64, u64, Option<u64>)]| {
+        let mut key_of = |_| Ok(Vec::new());
+        let outcome = run(&spec(1), FixedBudget::new(), &vectors, Ranking::Keys { which, key_of: &mut key_of });
+        let found: Vec<_> = outcome.duplicates.iter().map(|d| (d.row, d.nearest, d.kept)).collect();
+        assert_eq!(found, wanted, "{which:?}");
+    };
+    check(KeepWhich::First, &[(1, 0, Some(0)), (2, 1, Some(0))]);
+    check(KeepWhich::Any, &[(1, 0, Some(0)), (2, 1, Some(0))]);
+    check(KeepWhich::Last, &[(0, 1, Some(2)), (1, 2, Some(2))]);
+    check(KeepWhich::None, &[(0, 1, None), (1, 0, None), (2, 1, None)]);
+}
+
+#[test]
+fn keys_rank_rows_before_their_place_in_the_input() {
+    let vectors = at_angles(&[0.0, 0.0, 0.0, 0.0]);
+    let keys = [b"b", b"a", b"c", b"a"];
+    let mut key_of = |row: u64| Ok(keys[row as usize].to_vec());
+    let ranking = Ranking::Keys { which: KeepWhich::First, key_of: &mut key_of };
+    let outcome = run(&spec(4), FixedBudget::new(), &vectors, ranking);
+    assert_eq!(
+        outcome.duplicates.iter().map(|d| (d.row, d.kept)).collect::<Vec<_>>(),
+        [(0, Some(1)), (2, Some(1)), (3, Some(1))]
+    );
+}
+
+#[test]
+fn chance_prefers_other_rows_with_another_seed() {
+    let vectors = at_angles(&[10.0; 40]);
+    let kept = |seed| {
+        let outcome =
+            by_centre(&Semantic { seed, which: SemanticKeep::Random, ..spec(1) }, FixedBudget::new(), &vectors);
+        assert_eq!(outcome.duplicates.len(), 39);
+        outcome.duplicates[0].kept
+    };
+    assert_ne!(kept(1), kept(2));
+    assert_eq!(kept(1), kept(1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn copies_never_stay_beside_each_other(n in 1usize..60, copies in 1usize..4, k in 1usize..9, seed in any::<u64>()) {
+        let mut vectors = planted(n, 12, seed);
+        for _ in 0..copies {
+            vectors.extend_from_within(..n);
+        }
+        let spec = Semantic { threshold: 1.0, seed, ..spec(k) };
+        let outcome = by_centre(&spec, FixedBudget::new(), &vectors);
+        prop_assert_eq!(outcome.duplicates.len(), n * copies);
+        for duplicate in &outcome.duplicates {
+            prop_assert_eq!(duplicate.kept.unwrap() % n as u64, duplicate.row % n as u64);
+        }
+        prop_assert_eq!(by_centre(&spec, FixedBudget::of(usize::MAX, 3), &vectors), outcome);
+    }
+}

@@ -1,0 +1,82 @@
+//! The same is cut with all memory and with none.
+
+#![allow(clippy::unwrap_used)]
+
+use super::{LineFinder, Outcome, SpanFinder, SubstringFinder};
+use crate::Result;
+use crate::dedup::{Budget, FixedBudget, KeepWhich, Lines, LinesUnit, SpanLength, Substring};
+use crate::ops::dedup::Normalize;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use xxhash_rust::xxh3::xxh3_64;
+
+struct CountedBudget {
+    inner: FixedBudget,
+    spilled_bytes: AtomicU64,
+}
+
+impl Budget for CountedBudget {
+    fn try_grow(&self, n_bytes: usize) -> bool {
+        self.inner.try_grow(n_bytes)
+    }
+
+    fn shrink(&self, n_bytes: usize) {
+        self.inner.shrink(n_bytes);
+    }
+
+    fn temp_file(&self) -> Result<File> {
+        self.inner.temp_file()
+    }
+
+    fn note_spilled(&self, n_bytes: u64) {
+        self.spilled_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+    }
+
+    fn n_threads(&self) -> usize {
+        self.inner.n_threads()
+    }
+}
+
+/// Texts of lines of which many occur in several.
+fn texts() -> Vec<String> {
+    let line = |n: u64| (0..2).map(|word| format!("{:x} ", xxh3_64(&(n * 8 + word).to_le_bytes()))).collect::<String>();
+    let pick = |row: u64, at: u64| xxh3_64(&(row * 64 + at).to_le_bytes()) % 60_000;
+    (0..1_250).map(|row| (0..40).map(|at| line(pick(row, at)) + "\n").collect()).collect()
+}
+
+type Start<'a> = dyn Fn(&Arc<dyn Budget>) -> Box<dyn SpanFinder> + 'a;
+
+fn run(start: &Start<'_>, texts: &[String], batch_rows: usize, budget: FixedBudget) -> (Vec<Outcome>, u64) {
+    let counted = Arc::new(CountedBudget { inner: budget, spilled_bytes: AtomicU64::new(0) });
+    let budget: Arc<dyn Budget> = counted.clone();
+    let mut finder = start(&budget);
+    let shown: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+    loop {
+        shown.chunks(batch_rows).for_each(|texts| finder.see(texts).unwrap());
+        if !finder.end_pass().unwrap() {
+            break;
+        }
+    }
+    let outcomes = shown.chunks(batch_rows).flat_map(|texts| finder.cut(texts).unwrap()).collect();
+    (outcomes, counted.spilled_bytes.load(Ordering::Relaxed))
+}
+
+#[test]
+fn memory_threads_and_batches_change_nothing() {
+    let texts = texts();
+    let (unit, normalize) = (LinesUnit::Line, Normalize::None);
+    let lines = Lines { unit, span: 1, min_words: 0, normalize, min_document_words: 0, min_document_units: 0 };
+    let substring = Substring { min_length: SpanLength::Bytes(30), min_document_words: 0 };
+    let finders: [&Start<'_>; 2] = [&|budget| Box::new(LineFinder::new(&lines, KeepWhich::First, budget)), &|budget| {
+        Box::new(SubstringFinder::new(&substring, KeepWhich::First, budget))
+    }];
+    for start in finders {
+        let (expected, spilled_bytes) = run(start, &texts, 8192, FixedBudget::of(usize::MAX, 1));
+        assert_eq!(spilled_bytes, 0);
+        assert!(expected.iter().filter(|outcome| matches!(outcome, Outcome::Cut(_))).count() > 1_000);
+        let (found, spilled_bytes) = run(start, &texts, 100, FixedBudget::of(0, 8));
+        assert!(spilled_bytes > 0);
+        assert!(found == expected);
+    }
+}

@@ -1,0 +1,185 @@
+//! Chooses the row of each cluster that stays, and gives the fate of every clustered row in row order.
+//!
+//! Memory: 45 bytes for each row that has a duplicate ([`Survivors::memory_bytes`]), past the budget on disk. Rows
+//! without one have no fate: they stay.
+//! Invariant: the same clusters and keys give the same fates.
+
+use super::groups::Groups;
+use super::row_store::StoredRows;
+use super::sorted::Sorted;
+use super::{Budget, KeepWhich};
+use crate::Result;
+use std::iter::Peekable;
+use std::sync::Arc;
+
+/// What stays of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// A row of this run.
+    Row(u64),
+    /// A document of an index, by its number there; no row of this run stays.
+    Indexed(u64),
+    /// Nothing: `KEEP NONE`.
+    Nobody,
+}
+
+/// What becomes of a row that has a duplicate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fate {
+    /// The row.
+    pub row: u64,
+    /// What stays of its cluster.
+    pub kept: Kept,
+    /// The smallest row of its cluster.
+    pub cluster: u64,
+    /// Rows of this run in the cluster.
+    pub size: u64,
+    /// How similar it is to what stays, where that was asked for.
+    pub similarity: Option<f64>,
+}
+
+impl Fate {
+    /// True if this is the row that stays.
+    pub fn is_kept(&self) -> bool {
+        self.kept == Kept::Row(self.row)
+    }
+
+    fn to_record(self) -> [u64; 5] {
+        let (tag, kept) = match self.kept {
+            Kept::Row(row) => (0, row),
+            Kept::Indexed(ordinal) => (1, ordinal),
+            Kept::Nobody => (2, 0),
+        };
+        let similarity = self.similarity.unwrap_or(f64::NAN).to_bits();
+        [self.row, kept, self.cluster, self.size << 2 | tag, similarity]
+    }
+
+    fn from_record([row, kept, cluster, size, similarity]: [u64; 5]) -> Self {
+        let kept = match size & 3 {
+            0 => Kept::Row(kept),
+            1 => Kept::Indexed(kept),
+            _ => Kept::Nobody,
+        };
+        let similarity = Some(f64::from_bits(similarity)).filter(|similarity| !similarity.is_nan());
+        Self { row, kept, cluster, size: size >> 2, similarity }
+    }
+}
+
+/// How the row that stays is chosen.
+#[derive(Clone, Copy)]
+pub struct Chooser<'a> {
+    /// The end of the cluster's order that stays.
+    pub which: KeepWhich,
+    /// What the rows of a cluster are ordered by, before their place in the input: bytes that compare as the values do.
+    pub keys: Option<&'a StoredRows>,
+}
+
+impl Chooser<'_> {
+    /// What stays of a cluster with these rows (ascending, at least one), if the index has `indexed` of it.
+    pub fn choose(&self, rows: &[u64], indexed: Option<u64>) -> Result<Kept> {
+        if self.which == KeepWhich::None {
+            return Ok(Kept::Nobody);
+        }
+        if let Some(ordinal) = indexed {
+            return Ok(Kept::Indexed(ordinal));
+        }
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(Kept::Nobody) };
+        let Some(keys) = self.keys.filter(|_| self.which != KeepWhich::Any) else {
+            return Ok(Kept::Row(if self.which == KeepWhich::Last { *last } else { *first }));
+        };
+        let (mut best_row, mut best_key, mut key) = (*first, Vec::new(), Vec::new());
+        keys.get(best_row, &mut best_key)?;
+        for row in &rows[1..] {
+            keys.get(*row, &mut key)?;
+            let is_better = if self.which == KeepWhich::Last { key >= best_key } else { key < best_key };
+            if is_better {
+                best_row = *row;
+                std::mem::swap(&mut best_key, &mut key);
+            }
+        }
+        Ok(Kept::Row(best_row))
+    }
+}
+
+/// Takes clusters, in any order.
+pub struct Survivors {
+    fates: Groups<5>,
+    n_dropped: u64,
+}
+
+impl Survivors {
+    /// For the clusters of so many rows.
+    pub fn new(n_rows: u64, budget: &Arc<dyn Budget>) -> Self {
+        Self { fates: Groups::by_row(budget, n_rows), n_dropped: 0 }
+    }
+
+    /// Memory that so many rows with duplicates need in order to stay off the disk.
+    pub fn memory_bytes(n_clustered_rows: u64) -> u64 {
+        Groups::<5>::memory_bytes(n_clustered_rows)
+    }
+
+    /// Decides a cluster: its rows, ascending, and what the index has of it. `similarity` is asked for each row that
+    /// goes, with what stays.
+    pub fn add_cluster(
+        &mut self,
+        rows: &[u64],
+        indexed: Option<u64>,
+        chooser: Chooser<'_>,
+        mut similarity: impl FnMut(u64, Kept) -> Result<Option<f64>>,
+    ) -> Result<()> {
+        let Some(cluster) = rows.first().copied() else { return Ok(()) };
+        let kept = chooser.choose(rows, indexed)?;
+        for row in rows.iter().copied() {
+            let mut fate = Fate { row, kept, cluster, size: rows.len() as u64, similarity: None };
+            if !fate.is_kept() {
+                fate.similarity = similarity(row, kept)?;
+                self.n_dropped += 1;
+            }
+            self.fates.push(fate.to_record())?;
+        }
+        Ok(())
+    }
+
+    /// Adds a fate that was decided elsewhere; one a row.
+    pub fn add_fate(&mut self, fate: Fate) -> Result<()> {
+        self.n_dropped += u64::from(!fate.is_kept());
+        self.fates.push(fate.to_record())
+    }
+
+    /// Rows that go.
+    pub fn n_dropped(&self) -> u64 {
+        self.n_dropped
+    }
+
+    /// True if fates went to disk.
+    pub fn has_spilled(&self) -> bool {
+        self.fates.has_spilled()
+    }
+
+    /// The fates in row order.
+    pub fn finish(self) -> Result<FateReader> {
+        Ok(FateReader { fates: self.fates.finish()?.peekable() })
+    }
+}
+
+/// Fates in row order.
+pub struct FateReader {
+    fates: Peekable<Sorted<5>>,
+}
+
+impl FateReader {
+    /// The fate of `row`; none if it has no duplicate. Rows are asked for in ascending order.
+    pub fn next_for(&mut self, row: u64) -> Result<Option<Fate>> {
+        while self.fates.next_if(|fate| matches!(fate, Ok(record) if record[0] < row)).is_some() {}
+        let fate = self.fates.next_if(|fate| !matches!(fate, Ok(record) if record[0] > row));
+        Ok(fate.transpose()?.map(Fate::from_record))
+    }
+}
+
+impl Iterator for FateReader {
+    type Item = Result<Fate>;
+
+    fn next(&mut self) -> Option<Result<Fate>> {
+        self.fates.next().map(|fate| fate.map(Fate::from_record))
+    }
+}
