@@ -5,8 +5,9 @@
 //! does not know.
 
 use super::Context;
+use super::dedup::TableFunction;
 use super::nodes::{Percent, Sample, SampleAmount};
-use super::positions::Positions;
+use super::positions::{Place, Positions};
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
 use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
@@ -132,9 +133,18 @@ impl Relations {
 
     /// The rows of a file, glob, folder or `-`.
     pub fn scan(&self, spec: &SourceSpec, place: SqlSpan) -> DFResult<LogicalPlan> {
+        self.scan_with(spec, self.extra, place)
+    }
+
+    /// The same, with the column `_file` even if the statement does not name it.
+    pub fn scan_with_file(&self, spec: &SourceSpec, place: SqlSpan) -> DFResult<LogicalPlan> {
+        self.scan_with(spec, ExtraColumns { file: true, ..self.extra }, place)
+    }
+
+    fn scan_with(&self, spec: &SourceSpec, extra: ExtraColumns, place: SqlSpan) -> DFResult<LogicalPlan> {
         let table =
             self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, &spec.location, place))?;
-        let table = provider_as_source(Arc::new(table.with_extra(self.extra)));
+        let table = provider_as_source(Arc::new(table.with_extra(extra)));
         let has_extra = table.schema().field_with_name(EXTRA_COLUMN).is_ok();
         let scan = LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?;
         if has_extra || !mentions(self.source.slice(self.statement), EXTRA_COLUMN) {
@@ -165,6 +175,12 @@ impl Relations {
         let quoted = format!("'{}'", location.replace('\'', "''"));
         let start = self.statement.start + self.source.slice(self.statement).find(&quoted)?;
         Some(Span::new(start, start + quoted.len()))
+    }
+
+    /// The place of a location; the statement, if it has none.
+    pub fn place(&self, span: SqlSpan) -> Place {
+        let whole = || Place { source: self.source.clone(), span: self.statement, call: None };
+        self.positions.find(span).unwrap_or_else(whole)
     }
 
     fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
@@ -253,6 +269,11 @@ impl RelationPlanner for Relations {
                 let input =
                     context.plan(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })?;
                 planned(self.sample(input, sample_of(&sample))?, alias)
+            }
+            TableFactor::Table { name, alias, args: Some(arguments), .. }
+                if let Some((function, name)) = TableFunction::named(&name) =>
+            {
+                planned(self.table_function(function, &name, arguments, context)?, alias)
             }
             TableFactor::Table { ref name, ref alias, args: None, ref with_hints, .. } => {
                 let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {

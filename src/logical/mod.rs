@@ -14,6 +14,7 @@
 
 mod blame;
 mod catalog;
+mod dedup;
 mod depth;
 mod dialect;
 mod functions;
@@ -31,6 +32,7 @@ mod tree;
 mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
+pub use dedup::TABLE_FUNCTIONS;
 pub use functions::{OperatorCall, scalar_udf};
 pub use macros::define;
 pub use presets::{Preset, preset_files, presets};
@@ -152,6 +154,7 @@ impl<'a> Binder<'a> {
             parameters: &self.context.scope.parameters,
             state: self.context.state,
         };
+        dedup::open_keep_texts(tree, &self.positions)?;
         let problems = rewrite(tree, &names);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

@@ -166,6 +166,8 @@ impl Binder<'_> {
             VerbKind::Distinct { on } => self.distinct_on(plan, on, span),
             VerbKind::Sample { amount, seed } => self.sample(plan, *amount, *seed),
             VerbKind::Sweep { sweeps, bytes_of } => self.sweep(plan, sweeps, *bytes_of, span),
+            VerbKind::Dedup(dedup) => self.dedup(plan, dedup, span),
+            VerbKind::Decontaminate(decontaminate) => self.decontaminate(plan, decontaminate, span),
             VerbKind::As(name) => {
                 self.build(span, || LogicalPlanBuilder::from(plan).alias(name.text.as_str())?.build())
             }

@@ -213,6 +213,10 @@ pub enum VerbKind {
         /// The text whose bytes are counted, if it is not `text`.
         bytes_of: Option<Slice>,
     },
+    /// `DEDUP method ON items [WITH (options)] [KEEP …] [AGAINST INDEX …]`
+    Dedup(Dedup),
+    /// `DECONTAMINATE [ON expression] AGAINST 'files' [WITH (options)]`
+    Decontaminate(Decontaminate),
     /// `AS name`
     As(Name),
     /// `INTO 'path' [WITH (options)]`
@@ -305,6 +309,114 @@ pub struct Sweep {
     pub high: Slice,
     /// How far one is from the next.
     pub step: Slice,
+}
+
+/// `DEDUP method ON items …`
+#[derive(Debug, Clone)]
+pub struct Dedup {
+    /// How duplicates are found.
+    pub method: DedupMethod,
+    /// Where the method is named.
+    pub method_span: Span,
+    /// What is compared.
+    pub on: Vec<Slice>,
+    /// `WITH (…)`
+    pub options: Vec<OptionItem>,
+    /// Which row stays.
+    pub keep: Option<KeepClause>,
+    /// Documents seen before.
+    pub against: Option<AgainstIndex>,
+}
+
+/// The word after `DEDUP`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DedupMethod {
+    /// Equal values.
+    Exact,
+    /// Much the same texts.
+    Fuzzy,
+    /// Lines that occurred before.
+    Lines,
+    /// Paragraphs that occurred before.
+    Paragraphs,
+    /// Sentences that occurred before.
+    Sentences,
+    /// Long substrings that occurred before.
+    Substring,
+    /// Vectors that point the same way.
+    Semantic,
+}
+
+impl DedupMethod {
+    /// Every method, in the order they are shown.
+    pub const ALL: [DedupMethod; 7] = [
+        DedupMethod::Exact,
+        DedupMethod::Fuzzy,
+        DedupMethod::Lines,
+        DedupMethod::Paragraphs,
+        DedupMethod::Sentences,
+        DedupMethod::Substring,
+        DedupMethod::Semantic,
+    ];
+
+    /// As written in a query.
+    pub fn name(self) -> &'static str {
+        match self {
+            DedupMethod::Exact => "EXACT",
+            DedupMethod::Fuzzy => "FUZZY",
+            DedupMethod::Lines => "LINES",
+            DedupMethod::Paragraphs => "PARAGRAPHS",
+            DedupMethod::Sentences => "SENTENCES",
+            DedupMethod::Substring => "SUBSTRING",
+            DedupMethod::Semantic => "SEMANTIC",
+        }
+    }
+}
+
+/// `KEEP FIRST | LAST | ANY [BY items]` or `KEEP NONE`
+#[derive(Debug, Clone)]
+pub struct KeepClause {
+    /// Which end of the order stays.
+    pub which: KeepWord,
+    /// What the rows of a cluster are ordered by, each `expression [ASC | DESC] [NULLS FIRST | LAST]`.
+    pub by: Vec<Slice>,
+    /// Where the clause stands, without `KEEP`.
+    pub span: Span,
+}
+
+/// The word after `KEEP`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepWord {
+    /// The first row.
+    First,
+    /// The last row.
+    Last,
+    /// One of them.
+    Any,
+    /// None of them.
+    None,
+}
+
+/// `AGAINST INDEX 'path' [APPEND | READ ONLY]`
+#[derive(Debug, Clone)]
+pub struct AgainstIndex {
+    /// The folder of the index.
+    pub path: Name,
+    /// Whether it stays as it is.
+    pub read_only: bool,
+    /// Where the clause stands.
+    pub span: Span,
+}
+
+/// `DECONTAMINATE [ON expression] AGAINST 'files' [WITH (options)]`
+#[derive(Debug, Clone)]
+pub struct Decontaminate {
+    /// The text, if it is not the column `text`.
+    pub on: Option<Slice>,
+    /// The files of the evaluations.
+    pub against: Name,
+    /// `WITH (…)`
+    pub options: Vec<OptionItem>,
 }
 
 /// `name = value` of a `WITH (…)`.

@@ -2,10 +2,11 @@
 //!
 //! The grammar tells the furthest place it reached and the rules it tried there. Rule names never leave this file.
 
+use super::ast::DedupMethod;
 use super::grammar::Rule;
 use super::lex::{Token, TokenKind};
 use super::words::{STATEMENTS, is_one_of};
-use crate::diag::{Code, Diagnostic, SourceText};
+use crate::diag::{Code, Diagnostic, SourceText, did_you_mean};
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The message about a piece that is not as `rule` wants it.
@@ -73,6 +74,11 @@ fn optional(rule: Rule) -> Option<&'static str> {
         Rule::offset => "`OFFSET`",
         Rule::seed => "`SEED`",
         Rule::bytes_of => "`BYTES OF`",
+        Rule::keep => "`KEEP`",
+        Rule::against_index => "`AGAINST INDEX`",
+        Rule::kw_by => "`BY`",
+        Rule::kw_append => "`APPEND`",
+        Rule::kw_read => "`READ ONLY`",
         Rule::kw_on => "`ON`",
         Rule::on => "`ON`",
         Rule::using => "`USING (…)`",
@@ -117,6 +123,12 @@ fn expected(tried: &[Rule], piece: Rule) -> String {
             Rule::seed_value | Rule::low | Rule::high | Rule::step => "a number",
             Rule::comparison => "`>=`, `>`, `<=` or `<`",
             Rule::kw_step => "`STEP`",
+            Rule::dedup_method | Rule::kw_exact => METHODS,
+            Rule::key_before_clause | Rule::keep_item => "a column or expression",
+            Rule::keep_choice | Rule::kw_none => "`FIRST`, `LAST`, `ANY` or `NONE`",
+            Rule::kw_index => "`INDEX`",
+            Rule::kw_only => "`ONLY`",
+            Rule::kw_against => "`AGAINST`",
             Rule::kw_of => "`OF`",
             Rule::parameter => "a parameter",
             Rule::statement => "a query",
@@ -134,13 +146,21 @@ fn expected(tried: &[Rule], piece: Rule) -> String {
         }
     }
     // A source can be written in many ways; one word for all of them says more than their list.
-    if wanted.contains(&"a source") || (wanted.contains(&"a path in single quotes") && piece != Rule::into_verb) {
+    if wanted.contains(&"a source") || (wanted.contains(&"a path in single quotes") && !takes_path(piece)) {
         return "a source".to_string();
     }
     if wanted.is_empty() {
         return format!("something else in {}", verb_of(piece));
     }
     one_of(&wanted)
+}
+
+/// The methods of `DEDUP`, for a message.
+const METHODS: &str = "`EXACT`, `FUZZY`, `LINES`, `PARAGRAPHS`, `SENTENCES`, `SUBSTRING` or `SEMANTIC`";
+
+/// Verbs with a path that is no source of rows.
+fn takes_path(piece: Rule) -> bool {
+    matches!(piece, Rule::into_verb | Rule::dedup_verb | Rule::decontaminate_verb)
 }
 
 fn one_of(wanted: &[&str]) -> String {
@@ -172,7 +192,22 @@ fn way_out(
     if tried.contains(&Rule::kw_unit) || tried.contains(&Rule::kw_rows) {
         return Some("write `SAMPLE 1000 ROWS` or `SAMPLE 5 PERCENT`".to_string());
     }
+    if tried.contains(&Rule::dedup_method) || tried.contains(&Rule::kw_exact) {
+        let near = found.and_then(|word| did_you_mean(word, DedupMethod::ALL.map(DedupMethod::name)));
+        return near.or_else(|| Some("write `DEDUP EXACT ON text` or `DEDUP FUZZY ON text`".to_string()));
+    }
     let help = match piece {
+        Rule::dedup_verb if tried.contains(&Rule::kw_index) => {
+            "write `AGAINST INDEX 'path'`; to compare with the files of an evaluation, write DECONTAMINATE AGAINST"
+        }
+        Rule::dedup_verb if tried.contains(&Rule::path) => "write `AGAINST INDEX 'path' [APPEND | READ ONLY]`",
+        Rule::dedup_verb | Rule::keep_text if tried.contains(&Rule::keep_choice) || tried.contains(&Rule::kw_none) => {
+            "write `KEEP FIRST`, or `KEEP FIRST BY length(text) DESC`"
+        }
+        Rule::dedup_verb if tried.contains(&Rule::kw_on) => "write `DEDUP EXACT ON text`",
+        Rule::decontaminate_verb if tried.contains(&Rule::kw_against) || tried.contains(&Rule::path) => {
+            "write `DECONTAMINATE AGAINST 'evals/*.jsonl'`"
+        }
         Rule::query_head | Rule::let_head | Rule::describe_head if found == Some(",") => {
             "remove the comma, or add another source"
         }
@@ -223,6 +258,9 @@ fn verb_of(rule: Rule) -> &'static str {
         Rule::distinct_verb => "DISTINCT",
         Rule::sample_verb => "SAMPLE",
         Rule::sweep_verb => "SWEEP",
+        Rule::dedup_verb => "DEDUP",
+        Rule::decontaminate_verb => "DECONTAMINATE",
+        Rule::keep_text => "KEEP",
         Rule::as_verb => "AS",
         Rule::into_verb => "INTO",
         _ => "this statement",

@@ -9,6 +9,7 @@
 //! Expressions stay slices of the text; the SQL parser reads them later.
 
 pub mod ast;
+mod dedup;
 mod format;
 mod grammar;
 mod lex;
@@ -22,6 +23,7 @@ mod tree;
 mod verb;
 mod words;
 
+pub use dedup::parse_keep;
 pub use format::format;
 pub use lex::{Token, TokenKind, tokens};
 pub use split::MAX_DEPTH;

@@ -156,9 +156,32 @@ impl Printer<'_> {
                     p.line(format!("Bytes of {}", p.text(bytes_of.span)));
                 }
             }),
+            VerbKind::Dedup(dedup) => self.dedup(dedup),
+            VerbKind::Decontaminate(decontaminate) => {
+                self.below(format!("Decontaminate against '{}'", decontaminate.against.text), |p| {
+                    if let Some(on) = decontaminate.on {
+                        p.line(format!("On {}", p.text(on.span)));
+                    }
+                    p.options(&decontaminate.options);
+                });
+            }
             VerbKind::As(name) => self.line(format!("As {}", name.text)),
             VerbKind::Into { path, options } => self.below(format!("Into '{}'", path.text), |p| p.options(options)),
         }
+    }
+
+    fn dedup(&mut self, dedup: &Dedup) {
+        self.below(format!("Dedup {:?}", dedup.method), |p| {
+            p.list("On", p.slices(&dedup.on));
+            p.options(&dedup.options);
+            if let Some(keep) = &dedup.keep {
+                p.list(&format!("Keep {:?}", keep.which), p.slices(&keep.by));
+            }
+            if let Some(against) = &dedup.against {
+                let read_only = if against.read_only { " read only" } else { "" };
+                p.line(format!("Against index '{}'{read_only}", against.path.text));
+            }
+        });
     }
 }
 

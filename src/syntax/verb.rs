@@ -26,6 +26,8 @@ impl Reader<'_> {
             "DISTINCT" => Rule::distinct_verb,
             "SAMPLE" => Rule::sample_verb,
             "SWEEP" => Rule::sweep_verb,
+            "DEDUP" => Rule::dedup_verb,
+            "DECONTAMINATE" => Rule::decontaminate_verb,
             "AS" => Rule::as_verb,
             "INTO" => Rule::into_verb,
             _ => {
@@ -100,6 +102,8 @@ impl Reader<'_> {
                     bytes_of: bytes_of.map(|expression| Slice { span: span(&expression, start) }),
                 }
             }
+            Rule::dedup_verb => VerbKind::Dedup(self.dedup(pair, start)?),
+            Rule::decontaminate_verb => VerbKind::Decontaminate(self.decontaminate(pair, start)?),
             Rule::as_verb => VerbKind::As(self.name_in(pair, Rule::name, start)?),
             Rule::into_verb => {
                 VerbKind::Into { path: self.name_in(pair, Rule::path, start)?, options: self.options(pair, start)? }
@@ -216,6 +220,6 @@ fn sweep(pair: &Match<'_>, start: usize) -> Option<Sweep> {
     })
 }
 
-fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {
+pub(super) fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {
     children(pair, rule).map(|part| Slice { span: span(&part, start) }).collect()
 }

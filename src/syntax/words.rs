@@ -32,12 +32,14 @@ pub const VERBS: &[&str] = &[
     "DISTINCT",
     "SAMPLE",
     "SWEEP",
+    "DEDUP",
+    "DECONTAMINATE",
     "AS",
     "INTO",
 ];
 
 /// Verbs that are part of the language and not of this version.
-pub const LATER_VERBS: &[&str] = &["DEDUP", "SHUFFLE", "SPLIT", "BLEND", "DECONTAMINATE", "TOKENIZE"];
+pub const LATER_VERBS: &[&str] = &["SHUFFLE", "SPLIT", "BLEND", "TOKENIZE"];
 
 /// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten.
 pub(super) const VERBS_AFTER_PIPE_ONLY: &[&str] = &[

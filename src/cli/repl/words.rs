@@ -5,8 +5,28 @@ use std::sync::LazyLock;
 
 static SORTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     // Words that follow a verb and are no keywords elsewhere.
-    let inside_verbs =
-        ["BY", "ON", "USING", "WITH", "GROUP", "SEED", "ROWS", "PERCENT", "STEP", "ANALYZE", "VERBOSE", "TABLE"];
+    let inside_verbs = [
+        "BY",
+        "ON",
+        "USING",
+        "WITH",
+        "GROUP",
+        "SEED",
+        "ROWS",
+        "PERCENT",
+        "STEP",
+        "EXACT",
+        "FUZZY",
+        "SUBSTRING",
+        "SEMANTIC",
+        "KEEP",
+        "AGAINST",
+        "INDEX",
+        "APPEND",
+        "ANALYZE",
+        "VERBOSE",
+        "TABLE",
+    ];
     let mut words: Vec<&str> = [STATEMENTS, VERBS, SQL_STATEMENTS, KEYWORDS, &inside_verbs].concat();
     words.sort_unstable();
     words.dedup();

@@ -3,10 +3,14 @@
 //!
 //! Invariant: no filter, limit or unused-column rule crosses a node here unless the node says that it may.
 
+mod decontaminate;
+mod dedup;
 mod sample;
 mod screen;
 mod write;
 
+pub use decontaminate::{Decontaminate, DecontaminateRequest, PieceNumber};
+pub use dedup::{Dedup, DedupRequest, extra_type};
 pub use sample::{Percent, Sample, SampleAmount};
 pub use screen::Screen;
 pub use write::Write;

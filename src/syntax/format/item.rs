@@ -20,6 +20,8 @@ pub(super) enum Comment {
 pub(super) enum Break {
     /// Before `|>` in brackets.
     Pipe,
+    /// Before `KEEP` and `AGAINST`.
+    Clause,
     /// After a comma, before `GROUP BY`.
     List,
     /// Before `AND` and `OR`, and the parts of a `CASE`.
@@ -217,6 +219,7 @@ impl Scan {
             "AND" | "OR" => Some((depth, Break::Word)),
             "WHEN" | "ELSE" | "END" => Some((depth, Break::Word)),
             "GROUP" => Some((depth, Break::List)),
+            "KEEP" | "AGAINST" => Some((depth, Break::Clause)),
             _ => None,
         }
     }

@@ -111,7 +111,8 @@ impl Scan {
             match word.as_str() {
                 "CASE" => level.n_open_cases += 1,
                 "END" => level.n_open_cases = level.n_open_cases.saturating_sub(1),
-                "BY" => level.in_order_by = self.before == "ORDER",
+                // `ORDER BY`, `KEEP FIRST BY`.
+                "BY" => level.in_order_by = ["ORDER", "FIRST", "LAST", "ANY"].contains(&self.before.as_str()),
                 _ => {}
             }
         }
