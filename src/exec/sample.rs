@@ -7,6 +7,7 @@
 //! For `n ROWS` only the rows that are in the sample so far are held, and their bytes are claimed from the memory pool.
 
 use super::coalesce::slice_bytes;
+use super::dedup::order_of;
 use crate::logical::nodes::SampleAmount;
 use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
@@ -15,7 +16,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -35,6 +36,8 @@ pub struct SampleExec {
     input: Arc<dyn ExecutionPlan>,
     amount: SampleAmount,
     seed: u64,
+    /// The order of the rows as the plan was made; no rule may give it up.
+    order: Option<OrderingRequirements>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -47,7 +50,8 @@ impl SampleExec {
             SampleAmount::Percent(_) => input.pipeline_behavior(),
         };
         let properties = PlanProperties::clone(input.properties()).with_emission_type(emission);
-        Self { input, amount, seed, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+        let order = order_of(&input);
+        Self { input, amount, seed, order, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 }
 
@@ -81,7 +85,11 @@ impl ExecutionPlan for SampleExec {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])
     }
 
-    // Also what keeps DataFusion from removing a sort below as useless.
+    // A row's place decides, even if the output is sorted again.
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.order.clone()]
+    }
+
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
     }
@@ -94,7 +102,7 @@ impl ExecutionPlan for SampleExec {
         let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
             return Err(crate::bug!("a sample takes one input").into());
         };
-        Ok(Arc::new(Self::new(input, self.amount, self.seed)))
+        Ok(Arc::new(Self { order: self.order.clone(), ..Self::new(input, self.amount, self.seed) }))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

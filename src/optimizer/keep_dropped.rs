@@ -2,11 +2,11 @@
 //!
 //! Not here: writing the dropped rows (`exec::Ledger`).
 
-use crate::logical::nodes::{Screen, Write};
+use crate::logical::nodes::{Decontaminate, Dedup, Screen, Write};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNode};
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
@@ -47,6 +47,16 @@ fn screened(plan: LogicalPlan) -> Result<LogicalPlan> {
         LogicalPlan::Filter(filter) if !has_subquery(&filter.predicate)? => {
             let screen = Screen { input: Arc::unwrap_or_clone(filter.input), predicate: filter.predicate };
             Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(screen) })))
+        }
+        LogicalPlan::Extension(Extension { node }) => {
+            let dedup = node.as_any().downcast_ref::<Dedup>().cloned();
+            let decontaminate = node.as_any().downcast_ref::<Decontaminate>().cloned();
+            let node: Arc<dyn UserDefinedLogicalNode> = match (dedup, decontaminate) {
+                (Some(dedup), _) => Arc::new(dedup.wanting_dropped()),
+                (None, Some(decontaminate)) => Arc::new(decontaminate.wanting_dropped()),
+                (None, None) => return Ok(Transformed::no(LogicalPlan::Extension(Extension { node }))),
+            };
+            Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
         }
         LogicalPlan::Join(mut join) => {
             join.left = Arc::new(screened(Arc::unwrap_or_clone(join.left))?);

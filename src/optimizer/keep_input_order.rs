@@ -12,7 +12,7 @@ mod position;
 #[cfg(test)]
 mod tests;
 
-use crate::logical::nodes::{Sample, Write};
+use crate::logical::nodes::{Decontaminate, Dedup, PieceNumber, Sample, Write};
 use crate::sources::POSITION_COLUMN;
 use carried::{Carried, Key, Order, column, is_hidden, with_columns};
 use datafusion::common::DFSchemaRef;
@@ -21,7 +21,7 @@ use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     Aggregate, Distinct, DistinctOn, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
-    SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, Values, Window, lit,
+    SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, UserDefinedLogicalNodeCore, Values, Window, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::cell::Cell;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// ascend. `None` if the source cannot.
 pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> + Send + Sync>;
 
-/// Makes the order of the output, and of what `LIMIT`, `SAMPLE` and `INTO` see, the order of the input.
+/// Makes the order of the output, and of what `LIMIT`, `SAMPLE`, `DEDUP` and `INTO` see, the order of the input.
 ///
 /// ```text
 /// Projection: text          ⇒    Projection: text
@@ -328,11 +328,59 @@ impl Walk<'_> {
         Ok(Carried { order: keys.map(Order::of), plan: LogicalPlan::Unnest(plan) })
     }
 
+    /// The evaluations are in order too: of tasks with the same text the first is named. The pieces of a document are
+    /// numbered, since they have its position.
+    fn decontaminate(&self, node: &Decontaminate) -> Result<Carried> {
+        let mut input = self.visit(node.input.clone())?.sorted();
+        let evals = self.visit(node.evals.clone())?.sorted().plan;
+        if !node.cuts() {
+            let node = node.with_inputs(input.plan, evals, None)?;
+            let order = input.order.and_then(|order| order.through(&node.visible_columns()));
+            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order });
+        }
+        if let Ok(text) = input.plan.schema().index_of_column(&node.request.text) {
+            input = self.with_spare_key(input, text)?;
+        }
+        let schema = Arc::clone(input.plan.schema());
+        let after = input.order.iter().flat_map(|order| &order.keys);
+        let after = after.map(|key| (schema.qualified_field(key.index).into(), !key.asc, key.nulls_first)).collect();
+        let piece = input.order.as_ref().map(|_| PieceNumber { name: self.name(), after });
+        let node = node.with_inputs(input.plan, evals, piece)?;
+        let visible = node.visible_columns();
+        let order = input.order.and_then(|order| order.through(&visible));
+        let order = order.map(|mut order| {
+            order.keys.push(Key::ascending(visible.len()));
+            Order::of(order.keys).already_sorted()
+        });
+        Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order })
+    }
+
+    /// The plan with a copy of a column that the node above changes, if its rows are ordered by that column.
+    fn with_spare_key(&self, input: Carried, changed: usize) -> Result<Carried> {
+        let is_key = |order: &Order| order.keys.iter().any(|key| key.index == changed);
+        let Some(order) = input.order.clone().filter(is_key) else { return Ok(input) };
+        let schema = Arc::clone(input.plan.schema());
+        let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
+        exprs.push(column(&schema, changed).alias(self.name()));
+        let spare = exprs.len() - 1;
+        let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?);
+        Ok(Carried::known(plan, order.map_indices(|index| if index == changed { spare } else { index })))
+    }
+
     fn extension(&self, extension: Extension) -> Result<Carried> {
         if let Some(sample) = extension.node.as_any().downcast_ref::<Sample>() {
             let input = self.visit(sample.input.clone())?.sorted();
             let node = Arc::new(Sample { input: input.plan, amount: sample.amount, seed: sample.seed });
             return Ok(Carried { plan: LogicalPlan::Extension(Extension { node }), order: input.order });
+        }
+        if let Some(dedup) = extension.node.as_any().downcast_ref::<Dedup>() {
+            let input = self.visit(dedup.input.clone())?.sorted();
+            let node = dedup.with_exprs_and_inputs(vec![], vec![input.plan])?;
+            let order = input.order.and_then(|order| order.through(&node.visible_columns()));
+            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order });
+        }
+        if let Some(decontaminate) = extension.node.as_any().downcast_ref::<Decontaminate>() {
+            return self.decontaminate(decontaminate);
         }
         if let Some(write) = extension.node.as_any().downcast_ref::<Write>() {
             let input = self.sorted(write.input.clone())?;

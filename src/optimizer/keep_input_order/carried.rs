@@ -55,6 +55,15 @@ impl Order {
         Self { sorted: false, ..self }
     }
 
+    /// The same order above a node that lets only these of its input's columns through; unknown if a key is not
+    /// among them.
+    pub fn through(mut self, columns: &[usize]) -> Option<Self> {
+        for key in &mut self.keys {
+            key.index = columns.iter().position(|column| *column == key.index)?;
+        }
+        Some(self)
+    }
+
     pub fn map_indices(mut self, mut place: impl FnMut(usize) -> usize) -> Self {
         self.keys.iter_mut().for_each(|key| key.index = place(key.index));
         self
