@@ -43,6 +43,7 @@
 pub mod cli;
 pub mod config;
 mod cost;
+pub mod dedup;
 pub mod diag;
 mod error;
 pub mod exec;

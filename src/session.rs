@@ -386,6 +386,7 @@ impl Session {
         let functions = self.state.scalar_functions().keys().chain(self.state.aggregate_functions().keys());
         let mut names: Vec<String> =
             macros.chain(functions.cloned()).chain(self.state.window_functions().keys().cloned()).collect();
+        names.extend(logical::TABLE_FUNCTIONS.iter().map(|(name, _)| name.to_string()));
         names.sort();
         names.dedup();
         names
@@ -482,7 +483,7 @@ impl Run {
         if let Some(ledger) = self.ledger.take() {
             self.log.add_dropped(ledger.finish()?);
         }
-        Ok(())
+        self.log.commit()
     }
 
     /// A handle that tells how far the run is while `next` is awaited elsewhere.

@@ -1,7 +1,7 @@
 //! The story of a run as text: what came in, what each rule dropped, what could not be read, what was written.
 
 use crate::config::format_bytes;
-use crate::exec::{OutputFile, Report, Step};
+use crate::exec::{Contamination, OutputFile, Report, Step, by_hits};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ pub fn render(report: &Report, bytes_read: u64) -> String {
         }
         text.push('\n');
     }
+    report.contamination.iter().for_each(|found| text.push_str(&contamination(found)));
     text.push_str(&rejected(report));
     text.push_str(&written("wrote", &report.files));
     text.push_str(&written("dropped documents in", &report.dropped));
@@ -52,6 +53,25 @@ pub fn rejected(report: &Report) -> String {
     } else if (report.rejected_examples.len() as u64) < n_rejected {
         let _ =
             writeln!(text, "    keep them with INTO … WITH (rejects = 'folder/'), or stop at the first with --strict");
+    }
+    text
+}
+
+/// The tasks of a `DECONTAMINATE` that were found in documents.
+fn contamination(found: &Contamination) -> String {
+    const SHOWN: usize = 20;
+    let tasks = by_hits(&found.tasks);
+    let n_tasks = found.tasks.len() as u64;
+    let mut text = format!("  evaluations: {} of {} found\n", grouped(tasks.len() as u64), plural(n_tasks, "task"));
+    let shown = &tasks[..tasks.len().min(SHOWN)];
+    let width = shown.iter().map(|task| one_line(&task.task).chars().count()).max().unwrap_or(0);
+    for task in shown {
+        let (found, all) = (grouped(task.n_ngrams_found), grouped(task.n_ngrams));
+        let documents = plural(task.n_documents, "document");
+        let _ = writeln!(text, "    {:width$}  {documents}, {found} of {all} n-grams", one_line(&task.task));
+    }
+    if tasks.len() > SHOWN {
+        let _ = writeln!(text, "    … and {} more", grouped((tasks.len() - SHOWN) as u64));
     }
     text
 }
@@ -161,6 +181,26 @@ mod tests {
   900 documents in 1.50 s, 3.0 MB at 2.0 MB/s
 ";
         assert_eq!(render(&report, 400), expected);
+    }
+
+    #[test]
+    fn tasks_that_were_found_are_listed_most_documents_first() {
+        use crate::dedup::TaskReport;
+        let task = |n: u64| TaskReport {
+            task: format!("task-{n}"),
+            n_texts: 1,
+            n_short_texts: 0,
+            n_ngrams: 1000 + n,
+            n_ngrams_found: 1,
+            n_documents: n % 23,
+        };
+        let found = Contamination { rule: "DECONTAMINATE".into(), tasks: (0..24).map(task).collect() };
+        let text = contamination(&found);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "  evaluations: 22 of 24 tasks found");
+        assert_eq!(lines[1], "    task-22  22 documents, 1 of 1,022 n-grams");
+        assert_eq!(lines[20], "    task-3   3 documents, 1 of 1,003 n-grams");
+        assert_eq!(lines[21..], ["    … and 2 more"]);
     }
 
     #[test]

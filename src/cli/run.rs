@@ -29,7 +29,7 @@ pub enum Outcome {
     /// The reader of stdout went away while rows were printed.
     Closed,
     /// A query ran to its end.
-    Ran(Finished),
+    Ran(Box<Finished>),
 }
 
 /// A query that ran to its end.
@@ -110,7 +110,7 @@ async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Ou
             result => printed = Some(result?),
         }
     }
-    Ok(Outcome::Ran(Finished { report: run.report(), bytes_read, printed }))
+    Ok(Outcome::Ran(Box::new(Finished { report: run.report(), bytes_read, printed })))
 }
 
 fn closed(result: Result<()>) -> Result<Option<Outcome>> {

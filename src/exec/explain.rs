@@ -4,6 +4,7 @@
 
 use super::annotate::{AnnotateExec, Work};
 use super::funnel::{counter, output_bytes, output_rows};
+use super::{DecontaminateExec, DedupExec};
 use crate::config::format_bytes;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
@@ -98,6 +99,12 @@ fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
     if let Some(annotate) = plan.downcast_ref::<AnnotateExec>() {
         lines.extend(counted_program(annotate));
     }
+    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
+        lines.extend(dedup.counted_notes());
+    }
+    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
+        lines.extend(decontaminate.counted_notes());
+    }
     lines
 }
 
@@ -135,6 +142,12 @@ fn work(work: &Work) -> String {
 
 /// The program of a planned node.
 fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
+    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
+        return dedup.notes();
+    }
+    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
+        return decontaminate.notes();
+    }
     let Some(annotate) = plan.downcast_ref::<AnnotateExec>() else { return vec![] };
     lines_of(annotate).into_iter().map(|(_, text)| text).collect()
 }

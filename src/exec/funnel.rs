@@ -7,7 +7,7 @@
 
 use super::report::{Progress, Report, Step};
 use super::write::{ROWS_WRITTEN, RunLog, WriteExec};
-use super::{AnnotateExec, SampleExec};
+use super::{AnnotateExec, DecontaminateExec, DedupExec, SampleExec};
 use crate::sources::FileScanExec;
 use datafusion::common::JoinType;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
@@ -42,7 +42,8 @@ const PLUMBING: &[&str] = &[
 pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
     let mut steps = vec![];
     let rows_out = walk(plan, &mut steps);
-    Report { steps, files: log.files(), dropped: log.dropped(), rows_out, ..Report::default() }
+    let (files, dropped, contamination) = (log.files(), log.dropped(), log.contamination());
+    Report { steps, files, dropped, contamination, rows_out, ..Report::default() }
 }
 
 /// How far a running plan is.
@@ -205,6 +206,12 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return Some(format!("WHERE {}", fmt_sql(filter.predicate().as_ref())));
+    }
+    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
+        return Some(dedup.request().label.clone());
+    }
+    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
+        return Some(decontaminate.request().label.clone());
     }
     if plan.is::<SampleExec>() {
         let shown = displayable(plan).one_line().to_string();

@@ -7,6 +7,7 @@
 
 mod annotate;
 mod coalesce;
+mod dedup;
 pub mod explain;
 mod funnel;
 mod ledger;
@@ -20,8 +21,9 @@ pub use annotate::{
     StepCounts, Work, best,
 };
 pub use coalesce::BatchSize;
+pub use dedup::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn};
 pub use funnel::{progress, report};
 pub use ledger::{Ledger, RejectDetail};
-pub use report::{OutputFile, Progress, Report, Step};
+pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use sample::SampleExec;
 pub use write::{RunLog, WriteExec};

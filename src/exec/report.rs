@@ -1,5 +1,6 @@
 //! What a run did: the funnel, the files written, what was set aside.
 
+use crate::dedup::TaskReport;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,10 +19,28 @@ pub struct Report {
     pub dropped: Vec<OutputFile>,
     /// Files written, with rows and bytes.
     pub files: Vec<OutputFile>,
+    /// What each `DECONTAMINATE` found, task by task.
+    pub contamination: Vec<Contamination>,
     /// Rows that came out.
     pub rows_out: u64,
     /// Wall time.
     pub elapsed: Duration,
+}
+
+/// What a `DECONTAMINATE` found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Contamination {
+    /// The verb, as the funnel names it.
+    pub rule: String,
+    /// Every task of the evaluations, in their order.
+    pub tasks: Vec<TaskReport>,
+}
+
+/// The tasks that were found, in most documents first.
+pub fn by_hits(tasks: &[TaskReport]) -> Vec<&TaskReport> {
+    let mut found: Vec<&TaskReport> = tasks.iter().filter(|task| task.n_documents > 0).collect();
+    found.sort_by(|one, other| other.n_documents.cmp(&one.n_documents).then_with(|| one.task.cmp(&other.task)));
+    found
 }
 
 /// One file that a run wrote.

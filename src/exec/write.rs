@@ -6,7 +6,8 @@
 //! Invariant: the sink is finished only after the last row arrived. An error or a dropped stream drops the sink, which
 //! removes its temporary files; an error is reported after that.
 
-use super::report::OutputFile;
+use super::report::{Contamination, OutputFile};
+use crate::dedup::index::StagedAppend;
 use crate::sinks::{Sink, SinkSpec, WrittenFile};
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, UInt64Array};
@@ -35,13 +36,32 @@ pub(super) const ROWS_WRITTEN: &str = "rows_written";
 const QUEUE_BATCHES: usize = 2;
 
 /// What a run's executors have to tell beside rows. Put it into the session's config as an extension.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct RunLog {
     files: Mutex<Vec<OutputFile>>,
     dropped: Mutex<Vec<OutputFile>>,
+    contamination: Mutex<Vec<Contamination>>,
+    staged: Mutex<Vec<StagedAppend>>,
+}
+
+impl fmt::Debug for RunLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunLog").field("files", &self.files).field("dropped", &self.dropped).finish_non_exhaustive()
+    }
 }
 
 impl RunLog {
+    /// What is to be added to an index when the run has ended well.
+    pub(super) fn stage(&self, append: StagedAppend) {
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner).push(append);
+    }
+
+    /// The run has ended well, its files are in place: adds to indexes what was staged.
+    pub fn commit(&self) -> Result<()> {
+        let staged = std::mem::take(&mut *self.staged.lock().unwrap_or_else(PoisonError::into_inner));
+        staged.into_iter().try_for_each(StagedAppend::commit)
+    }
+
     /// The files written so far, complete and under their names.
     pub fn files(&self) -> Vec<OutputFile> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -50,6 +70,16 @@ impl RunLog {
     /// The files of the drop ledger, once the run is over.
     pub fn dropped(&self) -> Vec<OutputFile> {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What was found of evaluations, once the run is over.
+    pub fn contamination(&self) -> Vec<Contamination> {
+        self.contamination.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds what a node found.
+    pub(super) fn add_contamination(&self, found: Contamination) {
+        self.contamination.lock().unwrap_or_else(PoisonError::into_inner).push(found);
     }
 
     /// Adds files of the drop ledger.

@@ -1,13 +1,14 @@
 //! Our plan nodes to their executors.
 
-use crate::exec::{RejectDetail, SampleExec, WriteExec};
-use crate::logical::nodes::{Sample, Screen, Write};
+use crate::exec::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn, RejectDetail, SampleExec, WriteExec};
+use crate::logical::nodes::{Decontaminate, Dedup, Sample, Screen, Write};
 use crate::physical::one_pass::screen_exec;
 use crate::sinks::{SinkOptions, SinkSpec};
 use crate::{Error, bug};
+use arrow::compute::SortOptions;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::Result;
+use datafusion::common::{Column, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
@@ -40,9 +41,15 @@ impl ExtensionPlanner for Lowering {
         session: &dyn Session,
         planning: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if let (Some(node), [documents, evals]) = (node.as_any().downcast_ref::<Decontaminate>(), physical_inputs) {
+            return Ok(Some(Arc::new(decontaminate_exec(node, documents, evals)?)));
+        }
         let [input] = physical_inputs else { return Ok(None) };
         if let Some(sample) = node.as_any().downcast_ref::<Sample>() {
             return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed))));
+        }
+        if let Some(dedup) = node.as_any().downcast_ref::<Dedup>() {
+            return Ok(Some(Arc::new(dedup_exec(dedup, input)?)));
         }
         if let Some(screen) = node.as_any().downcast_ref::<Screen>() {
             let schema = screen.input.schema();
@@ -73,6 +80,50 @@ pub fn write_of(plan: &LogicalPlan) -> Option<WriteTarget> {
     let all = option("reject_detail").is_some_and(|value| value.eq_ignore_ascii_case("all"));
     let reject_detail = if all { RejectDetail::All } else { RejectDetail::First };
     Some(WriteTarget { rejects: option("rejects").map(PathBuf::from), reject_detail })
+}
+
+fn dedup_exec(dedup: &Dedup, input: &Arc<dyn ExecutionPlan>) -> Result<DedupExec> {
+    let schema = dedup.input.schema();
+    let request = &dedup.request;
+    let place = |column: &Option<Column>| column.as_ref().map(|column| schema.index_of_column(column)).transpose();
+    let keep_by = request.keep.by.iter().map(|(name, descending, nulls_first)| {
+        let index = schema.index_of_column(&Column::new_unqualified(name))?;
+        Ok((index, SortOptions { descending: *descending, nulls_first: *nulls_first }))
+    });
+    let layout = DedupLayout {
+        key: place(&request.key)?,
+        value: place(&request.value)?,
+        keep_by: keep_by.collect::<Result<_>>()?,
+        id: place(&request.id)?,
+        visible: dedup.visible_columns(),
+    };
+    DedupExec::try_new(Arc::clone(input), Arc::clone(request), layout)
+}
+
+fn decontaminate_exec(
+    node: &Decontaminate,
+    documents: &Arc<dyn ExecutionPlan>,
+    evals: &Arc<dyn ExecutionPlan>,
+) -> Result<DecontaminateExec> {
+    let schema = node.input.schema();
+    let request = &node.request;
+    let layout = DedupLayout {
+        key: None,
+        value: Some(schema.index_of_column(&request.text)?),
+        keep_by: vec![],
+        id: None,
+        visible: node.visible_columns(),
+    };
+    let mut piece = None;
+    if let Some(number) = &node.piece {
+        let mut after = vec![];
+        for (column, descending, nulls_first) in &number.after {
+            let options = SortOptions { descending: *descending, nulls_first: *nulls_first };
+            after.push((schema.index_of_column(column)?, options));
+        }
+        piece = Some(PieceColumn { name: number.name.clone(), after });
+    }
+    Ok(DecontaminateExec::new(Arc::clone(documents), Arc::clone(evals), Arc::clone(request), layout, piece))
 }
 
 fn sink_spec(write: &Write) -> Result<SinkSpec, Error> {

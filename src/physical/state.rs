@@ -7,7 +7,7 @@ use super::{OnePass, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{scalar_udf, sweep_udaf};
 use crate::ops::Registry;
-use crate::optimizer::{FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
+use crate::optimizer::{FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
 use crate::sources::{ExtraColumns, FileTable};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
@@ -110,7 +110,8 @@ fn build(
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
         .with_analyzer_rule(Arc::new(KeepDropped))
-        .with_optimizer_rule(Arc::new(FlattenAliases));
+        .with_optimizer_rule(Arc::new(FlattenAliases))
+        .with_optimizer_rule(Arc::new(FilterBeforeDedup));
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));

@@ -32,7 +32,7 @@ mod text;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};
 pub use scan::FileScanExec;
 pub use spec::{ColumnSpec, Compression, Format, SourceOptions, SourceSpec, TextUnit};
-pub use table::{EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, POSITION_COLUMN, ROW_COLUMN};
+pub use table::{EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, POSITION_COLUMN, ROW_COLUMN, is_position};
 
 use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};

@@ -29,6 +29,13 @@ pub const ROW_COLUMN: &str = "_row";
 /// The row's position in the whole source; ascending within each partition of a scan.
 pub const POSITION_COLUMN: &str = "_seq";
 
+/// Whether a column is a position: the source's, or a copy that a rule carries along (`_seq_0`).
+pub fn is_position(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.strip_prefix(POSITION_COLUMN)
+        .is_some_and(|rest| rest.is_empty() || rest.strip_prefix('_').is_some_and(is_number))
+}
+
 /// Columns that a table shows only when asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ExtraColumns {

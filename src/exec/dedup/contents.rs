@@ -1,0 +1,105 @@
+//! What candidates are held to: the set of a document's shingles, or its bytes; for the rows that need it only.
+
+use super::documents::Documents;
+use super::work::Work;
+use crate::dedup::{Budget, Fuzzy, Method, RowStore, StoredRows};
+use crate::ops::dedup::{Shingler, jaccard_sorted};
+use crate::{Result, bug};
+use arrow::array::{Array, AsArray};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A mark for some of the rows. One bit a row.
+pub(super) struct Marks(Vec<AtomicU64>);
+
+impl Marks {
+    pub fn new(n_rows: u64) -> Self {
+        Self((0..n_rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// From any thread.
+    pub fn set(&self, row: u64) {
+        self.0[(row / 64) as usize].fetch_or(1 << (row % 64), Ordering::Relaxed);
+    }
+
+    fn is_set(&self, row: u64) -> bool {
+        self.0[(row / 64) as usize].load(Ordering::Relaxed) >> (row % 64) & 1 == 1
+    }
+}
+
+/// The contents of the marked rows.
+pub(super) struct Contents {
+    stored: StoredRows,
+    /// Contents are sets of shingles; otherwise bytes.
+    is_set: bool,
+}
+
+/// One row's.
+pub(super) enum Content {
+    Shingles(Vec<u64>),
+    Bytes(Vec<u8>),
+}
+
+impl Contents {
+    /// Goes through the documents once.
+    pub fn gather(work: &Work, documents: &Documents, marks: &Marks, budget: &Arc<dyn Budget>) -> Result<Self> {
+        let Some(column) = work.layout.value else { return Err(bug!("{} has no text to compare", work.request.label)) };
+        let fuzzy = match &work.request.method {
+            Method::Fuzzy(fuzzy) => Some(fuzzy),
+            _ => None,
+        };
+        let mut store = RowStore::sparse(budget);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(budget.n_threads()).build();
+        let threads = threads.map_err(|error| bug!("threads of a deduplication: {error}"))?;
+        for batch in documents.replay()? {
+            let (first_row, batch) = batch?;
+            let Some(texts) = batch.column(column).as_string_opt::<i32>() else {
+                return Err(bug!("a text of type {}", batch.column(column).data_type()));
+            };
+            let places = (0..texts.len()).filter(|place| marks.is_set(first_row + *place as u64));
+            let wanted: Vec<usize> = places.filter(|place| texts.is_valid(*place)).collect();
+            let contents: Vec<Vec<u8>> = threads.install(|| {
+                wanted
+                    .par_iter()
+                    .map_init(|| fuzzy.map(shingler), |shingler, place| content(shingler, texts.value(*place)))
+                    .collect()
+            });
+            for (place, content) in wanted.into_iter().zip(contents) {
+                store.push_row(first_row + place as u64, &content)?;
+            }
+        }
+        Ok(Self { stored: store.finish()?, is_set: fuzzy.is_some() })
+    }
+
+    /// The content of a row; empty if it was not marked.
+    pub fn load(&self, row: u64) -> Result<Content> {
+        let mut bytes = vec![];
+        self.stored.get(row, &mut bytes)?;
+        Ok(if self.is_set { Content::Shingles(numbers(&bytes)) } else { Content::Bytes(bytes) })
+    }
+
+    /// From 0 to 1.
+    pub fn similarity(&self, content: &Content, other: u64) -> Result<f64> {
+        Ok(match (content, self.load(other)?) {
+            (Content::Shingles(one), Content::Shingles(other)) => jaccard_sorted(one, &other),
+            (Content::Bytes(one), Content::Bytes(other)) => f64::from(u8::from(*one == other)),
+            _ => 0.0,
+        })
+    }
+}
+
+fn shingler(fuzzy: &Fuzzy) -> Shingler {
+    Shingler::new(fuzzy.shingle, fuzzy.normalize)
+}
+
+fn content(shingler: &mut Option<Shingler>, text: &str) -> Vec<u8> {
+    let Some(shingler) = shingler else { return text.as_bytes().to_vec() };
+    let mut hashes = vec![];
+    shingler.set(text, &mut hashes);
+    hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
+}

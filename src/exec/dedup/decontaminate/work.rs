@@ -1,0 +1,153 @@
+//! The working thread of a decontamination: its inputs, one after the other, its output, what it counts.
+
+use super::{cut, drop, evals};
+use crate::dedup::{Budget, DecontaminateMode, TaskNgrams, TaskReport};
+use crate::exec::RunLog;
+use crate::exec::dedup::DedupLayout;
+use crate::exec::dedup::apply::Dropped;
+use crate::exec::dedup::budget::PoolBudget;
+use crate::exec::dedup::work::{Feed, Message, Outlet};
+use crate::exec::report::Contamination;
+use crate::logical::nodes::DecontaminateRequest;
+use crate::{Error, Result, bug};
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::error::DataFusionError;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, Time};
+use rayon::ThreadPool;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc::{Receiver, Sender};
+
+/// What EXPLAIN ANALYZE tells of a decontamination.
+#[derive(Debug, Clone)]
+pub(super) struct Counts {
+    /// Documents with a match.
+    pub hit: Count,
+    /// Those of them that went.
+    pub dropped: Count,
+    /// Rows that the others became.
+    pub pieces: Count,
+    /// Bytes in temporary files.
+    pub spilled_bytes: Count,
+}
+
+/// The names of the counters, for EXPLAIN ANALYZE.
+pub(super) const HIT: &str = "decontaminate_hit";
+pub(super) const DROPPED: &str = "decontaminate_dropped";
+pub(super) const PIECES: &str = "decontaminate_pieces";
+
+impl Counts {
+    pub fn new(metrics: &ExecutionPlanMetricsSet) -> Self {
+        let counter = |name: &'static str| MetricBuilder::new(metrics).counter(name, 0);
+        Self {
+            hit: counter(HIT),
+            dropped: counter(DROPPED),
+            pieces: counter(PIECES),
+            spilled_bytes: MetricBuilder::new(metrics).spilled_bytes(0),
+        }
+    }
+}
+
+/// Everything that one decontamination needs.
+pub(super) struct Work {
+    pub request: Arc<DecontaminateRequest>,
+    pub layout: DedupLayout,
+    pub input_schema: SchemaRef,
+    pub output_schema: SchemaRef,
+    pub numbers_pieces: bool,
+    pub dropped: Option<Dropped>,
+    pub log: Option<Arc<RunLog>>,
+    /// For EXPLAIN ANALYZE, what became of the tasks.
+    pub tasks: Arc<OnceLock<Vec<TaskReport>>>,
+    pub counts: Counts,
+    pub output_rows: Count,
+    pub elapsed: Time,
+}
+
+impl Work {
+    /// Reads the evaluations to their end, then the documents.
+    pub fn run(
+        self,
+        input: Receiver<Message>,
+        output: &Sender<Result<RecordBatch, DataFusionError>>,
+        context: &TaskContext,
+    ) -> Result<()> {
+        let budget = |what: &str| {
+            PoolBudget::new(&format!("DecontaminateExec ({what})"), context, self.counts.spilled_bytes.clone())
+        };
+        let ngrams: Arc<dyn Budget> = Arc::new(budget("n-grams"));
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(ngrams.n_threads().max(1)).build();
+        let threads = threads.map_err(|error| bug!("threads of a decontamination: {error}"))?;
+        let mut feed = Feed::new(input);
+        let outlet = Outlet::new(output, self.output_rows.clone());
+        match self.request.options.mode {
+            DecontaminateMode::Drop => {
+                let matcher = evals::drop_matcher(&self, &mut feed, &ngrams)?;
+                self.check(matcher.ngrams())?;
+                let done = drop::run(&self, &matcher, &mut feed, &outlet, &threads);
+                self.tell(matcher.ngrams());
+                done
+            }
+            DecontaminateMode::Cut => {
+                let matcher = evals::cut_matcher(&self, &mut feed, &ngrams)?;
+                self.check(matcher.ngrams())?;
+                let done = cut::run(&self, &matcher, &mut feed, &outlet, &threads, budget("documents"));
+                self.tell(matcher.ngrams());
+                done
+            }
+        }
+    }
+
+    /// A search for nothing would look like a corpus without contamination.
+    fn check(&self, ngrams: &TaskNgrams) -> Result<()> {
+        if !ngrams.is_empty() {
+            return Ok(());
+        }
+        let options = &self.request.options;
+        let n_words = match options.mode {
+            DecontaminateMode::Drop => options.ngram,
+            DecontaminateMode::Cut => options.min_ngram,
+        };
+        let n_texts: u64 = ngrams.report().iter().map(|task| task.n_texts).sum();
+        let found = match n_texts {
+            0 => "have no text".to_string(),
+            1 => format!("have one text, of fewer than {n_words} words"),
+            _ => format!("have {n_texts} texts, all of fewer than {n_words} words"),
+        };
+        Err(Error::Data(format!(
+            "DECONTAMINATE AGAINST '{}': the files {found}, so nothing can be found",
+            self.request.evals
+        )))
+    }
+
+    /// What became of each task, also if nobody wanted all rows.
+    fn tell(&self, ngrams: &TaskNgrams) {
+        let tasks = ngrams.report();
+        if let Some(log) = &self.log {
+            log.add_contamination(Contamination { rule: self.request.label.clone(), tasks: tasks.clone() });
+        }
+        // A plan runs once.
+        let _ = self.tasks.set(tasks);
+    }
+
+    /// Where the text is.
+    pub fn text(&self) -> Result<usize> {
+        self.layout.value.ok_or_else(|| bug!("{} has no text", self.request.label))
+    }
+}
+
+/// The texts of a column, whatever way Arrow holds them.
+pub(super) fn texts(batch: &RecordBatch, column: usize) -> Result<StringArray> {
+    let texts = cast(batch.column(column), &DataType::Utf8);
+    let texts =
+        texts.map_err(|error| Error::Data(format!("a text of type {}: {error}", batch.column(column).data_type())))?;
+    Ok(texts.as_string::<i32>().clone())
+}
+
+/// On all threads, a result for each place.
+pub(super) fn on_all<T: Send>(threads: &ThreadPool, n: usize, work: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+    use rayon::iter::{IntoParallelIterator, ParallelIterator};
+    threads.install(|| (0..n).into_par_iter().map(work).collect())
+}

@@ -1,0 +1,134 @@
+//! The documents of one deduplication, kept to be gone through again in the same order: in memory, past the budget in
+//! a temporary file.
+//!
+//! Invariant: every replay gives the batches as they came, so rows keep their numbers.
+
+use super::budget::PoolBudget;
+use crate::dedup::Budget;
+use crate::exec::coalesce::slice_bytes;
+use crate::{Error, Result, bug};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow::ipc::{CompressionType, MetadataVersion};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
+
+/// Batches on their way to the file are written in pieces of this size.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// All rows of the input.
+pub(super) struct Documents {
+    schema: SchemaRef,
+    budget: PoolBudget,
+    held: Vec<RecordBatch>,
+    held_bytes: usize,
+    spool: Option<Spool>,
+    n_rows: u64,
+}
+
+enum Spool {
+    Writing(Box<StreamWriter<BufWriter<File>>>),
+    Written(File),
+}
+
+impl Documents {
+    pub fn new(schema: SchemaRef, budget: PoolBudget) -> Self {
+        Self { schema, budget, held: vec![], held_bytes: 0, spool: None, n_rows: 0 }
+    }
+
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Adds the next rows.
+    pub fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        self.n_rows += batch.num_rows() as u64;
+        if let Some(spool) = &mut self.spool {
+            return spool.write(&batch);
+        }
+        let n_bytes = slice_bytes(&batch);
+        if self.budget.try_grow(n_bytes) {
+            self.held_bytes += n_bytes;
+            self.held.push(batch);
+            return Ok(());
+        }
+        let mut spool = Spool::begin(&self.schema, self.budget.temp_file()?)?;
+        for held in self.held.drain(..) {
+            spool.write(&held)?;
+        }
+        spool.write(&batch)?;
+        self.budget.shrink(std::mem::take(&mut self.held_bytes));
+        self.spool = Some(spool);
+        Ok(())
+    }
+
+    /// No more rows will come.
+    pub fn finish(&mut self) -> Result<()> {
+        let Some(Spool::Writing(writer)) = self.spool.take_if(|spool| matches!(spool, Spool::Writing(_))) else {
+            return Ok(());
+        };
+        let mut writer = *writer;
+        let failed = |error: &dyn std::fmt::Display| Error::Data(format!("{SPOOL}: {error}"));
+        writer.finish().map_err(|error| failed(&error))?;
+        let mut file = writer.into_inner().map_err(|error| failed(&error))?;
+        file.flush().map_err(|error| failed(&error))?;
+        let file = file.into_inner().map_err(|error| failed(&error))?;
+        self.budget.note_spilled(file.metadata().map_or(0, |metadata| metadata.len()));
+        self.spool = Some(Spool::Written(file));
+        Ok(())
+    }
+
+    /// The batches from the first, each with the number of its first row.
+    pub fn replay(&self) -> Result<impl Iterator<Item = Result<(u64, RecordBatch)>>> {
+        let from_file = match &self.spool {
+            None => None,
+            Some(Spool::Writing(_)) => return Err(bug!("documents are replayed before they are complete")),
+            Some(Spool::Written(file)) => Some(Spool::read(file)?),
+        };
+        let held = self.held.iter().cloned().map(Ok);
+        let mut n_rows = 0;
+        Ok(held.chain(from_file.into_iter().flatten()).map(move |batch: Result<RecordBatch>| {
+            let batch = batch?;
+            let first_row = n_rows;
+            n_rows += batch.num_rows() as u64;
+            Ok((first_row, batch))
+        }))
+    }
+}
+
+const SPOOL: &str = "the documents of a DEDUP could not be kept in a temporary file";
+
+impl Spool {
+    fn begin(schema: &SchemaRef, file: File) -> Result<Self> {
+        let failed = |error: arrow::error::ArrowError| Error::Data(format!("{SPOOL}: {error}"));
+        let options = IpcWriteOptions::try_new(64, false, MetadataVersion::V5)
+            .and_then(|options| options.try_with_compression(Some(CompressionType::LZ4_FRAME)))
+            .map_err(failed)?;
+        let file = BufWriter::with_capacity(BUFFER_BYTES, file);
+        Ok(Spool::Writing(Box::new(StreamWriter::try_new_with_options(file, schema, options).map_err(failed)?)))
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Spool::Writing(writer) => writer.write(batch).map_err(|error| Error::Data(format!("{SPOOL}: {error}"))),
+            Spool::Written(_) => Err(bug!("a document came after the last")),
+        }
+    }
+
+    fn read(file: &File) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let failed = |error: &dyn std::fmt::Display| Error::Data(format!("{SPOOL}: {error}"));
+        let mut file = file.try_clone().map_err(|error| failed(&error))?;
+        file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
+        let reader = StreamReader::try_new(BufReader::with_capacity(BUFFER_BYTES, file), None);
+        let batches = reader.map_err(|error| failed(&error))?;
+        Ok(batches.map(move |batch| batch.map_err(|error| failed(&error))))
+    }
+}
+
+impl Drop for Documents {
+    fn drop(&mut self) {
+        self.budget.shrink(self.held_bytes);
+    }
+}

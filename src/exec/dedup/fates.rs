@@ -1,0 +1,138 @@
+//! The fate of each row, carried out: documents go by again in their order.
+
+use super::apply::{Reason, kept_rows};
+use super::documents::Documents;
+use super::work::{Outlet, Work};
+use crate::dedup::index::IndexNames;
+use crate::dedup::{Budget, ExtraColumn, Fate, FateReader, Kept, Method, RowStore, StoredRows};
+use crate::{Result, bug};
+use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use std::sync::Arc;
+
+/// How documents are named to the user: by their `id`, without one by their number in the input.
+pub(super) struct Names {
+    stored: Option<StoredRows>,
+    indexed: Option<IndexNames>,
+}
+
+/// Takes the names of all rows, if anybody will ask for them.
+pub(super) struct NameStore {
+    column: Option<usize>,
+    store: Option<RowStore>,
+}
+
+impl NameStore {
+    pub fn new(work: &Work, budget: &Arc<dyn Budget>) -> Self {
+        let asks = |column: ExtraColumn| work.request.extra.iter().any(|(extra, _)| *extra == column);
+        let is_asked = work.dropped.is_some() || asks(ExtraColumn::KeptId) || work.request.against.is_some();
+        let column = work.layout.id.filter(|_| is_asked);
+        Self { column, store: column.map(|_| RowStore::new(budget)) }
+    }
+
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        let (Some(column), Some(store)) = (self.column, &mut self.store) else { return Ok(()) };
+        let names = cast(batch.column(column), &DataType::Utf8).map_err(|error| bug!("names of documents: {error}"))?;
+        let names = names.as_string::<i32>();
+        names.iter().try_for_each(|name| store.push(name.unwrap_or_default().as_bytes()))
+    }
+
+    pub fn finish(self) -> Result<Names> {
+        Ok(Names { stored: self.store.map(RowStore::finish).transpose()?, indexed: None })
+    }
+}
+
+impl Names {
+    /// Whether documents have names of their own.
+    pub fn are_known(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Documents of an index have names too.
+    pub fn add_indexed(&mut self, indexed: IndexNames) {
+        self.indexed = Some(indexed);
+    }
+
+    /// The name of what stayed.
+    fn of_kept(&mut self, kept: Kept) -> Result<Option<String>> {
+        match kept {
+            Kept::Row(row) => Ok(Some(self.of(row)?)),
+            Kept::Indexed(ordinal) => {
+                let name = self.indexed.as_mut().map(|names| names.get(ordinal)).transpose()?.flatten();
+                Ok(Some(name.map_or_else(|| format!("#{} of the index", ordinal + 1), str::to_string)))
+            }
+            Kept::Nobody => Ok(None),
+        }
+    }
+
+    /// The name of a row.
+    pub fn of(&self, row: u64) -> Result<String> {
+        let mut bytes = vec![];
+        match &self.stored {
+            Some(stored) if stored.get(row, &mut bytes)? => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            _ => Ok(format!("#{}", row + 1)),
+        }
+    }
+}
+
+/// Sends the rows that stay, and writes those that go into the ledger.
+pub(super) fn apply(
+    work: &Work,
+    documents: &Documents,
+    mut fates: FateReader,
+    names: &mut Names,
+    outlet: &Outlet<'_>,
+) -> Result<()> {
+    let threshold = match &work.request.method {
+        Method::Fuzzy(fuzzy) if fuzzy.verify => Some(fuzzy.threshold),
+        Method::Semantic(semantic) => Some(semantic.threshold),
+        _ => None,
+    };
+    for batch in documents.replay()? {
+        let (first_row, batch) = batch?;
+        let rows = first_row..first_row + batch.num_rows() as u64;
+        let fates: Vec<Option<Fate>> = rows.map(|row| fates.next_for(row)).collect::<Result<_>>()?;
+        let goes = |fate: &Option<Fate>| fate.as_ref().is_some_and(|fate| !fate.is_kept());
+        if let Some(dropped) = work.dropped.as_ref().filter(|_| work.request.drops) {
+            let going = fates
+                .iter()
+                .enumerate()
+                .filter_map(|(place, fate)| Some((place, fate.as_ref().filter(|fate| !fate.is_kept())?)));
+            let reasons = going.map(|(place, fate)| {
+                Ok(Reason { place: place as u32, value: fate.similarity, kept: names.of_kept(fate.kept)? })
+            });
+            dropped.write(&batch, &work.request.label, threshold, &reasons.collect::<Result<Vec<_>>>()?)?;
+        }
+        let keep: Vec<bool> = fates.iter().map(|fate| !work.request.drops || !goes(fate)).collect();
+        let added = added_columns(work, first_row, &fates, names)?;
+        outlet.send(kept_rows(&batch, &keep, added, &work.layout, &work.output_schema)?)?;
+    }
+    Ok(())
+}
+
+fn added_columns(work: &Work, first_row: u64, fates: &[Option<Fate>], names: &mut Names) -> Result<Vec<ArrayRef>> {
+    let rows = || fates.iter().zip(first_row..);
+    let mut column = |column: ExtraColumn| -> Result<ArrayRef> {
+        Ok(match column {
+            // A row without duplicates is a cluster of its own.
+            ExtraColumn::ClusterId => Arc::new(Int64Array::from_iter_values(
+                rows().map(|(fate, row)| fate.as_ref().map_or(row, |fate| fate.cluster) as i64),
+            )),
+            ExtraColumn::ClusterSize => Arc::new(Int64Array::from_iter_values(
+                rows().map(|(fate, _)| fate.as_ref().map_or(1, |fate| fate.size) as i64),
+            )),
+            ExtraColumn::KeptId => {
+                let name = |(fate, row): (&Option<Fate>, u64)| match fate {
+                    Some(fate) => names.of_kept(fate.kept),
+                    None => Ok(Some(names.of(row)?)),
+                };
+                Arc::new(StringArray::from(rows().map(name).collect::<Result<Vec<_>>>()?))
+            }
+            ExtraColumn::Similarity => Arc::new(Float64Array::from_iter(
+                fates.iter().map(|fate| fate.as_ref().and_then(|fate| fate.similarity)),
+            )),
+        })
+    };
+    work.request.extra.iter().map(|(extra, _)| column(*extra)).collect()
+}

@@ -1,0 +1,88 @@
+//! What EXPLAIN says of a deduplication: its parameters, its chances, its memory.
+
+use super::DedupExec;
+use crate::config::format_bytes;
+use crate::dedup::{AgainstMode, Method, SemanticKeep, exact_memory_bytes, fuzzy_memory_bytes};
+use crate::exec::funnel::counter;
+use crate::ops::dedup::s_curve;
+use datafusion::physical_plan::ExecutionPlan;
+
+/// Rows that memory is stated for, unless the option `documents` says how many there are.
+const ROWS: u64 = 1_000_000;
+
+impl DedupExec {
+    /// The lines below the node.
+    pub fn notes(&self) -> Vec<String> {
+        let request = self.request();
+        let mut notes = vec![];
+        let n_rows = request.documents.unwrap_or(ROWS).max(1);
+        let mut memory = |n_bytes: u64, what: &str| {
+            let each = n_bytes.div_ceil(n_rows);
+            let all = format_bytes(usize::try_from(n_bytes).unwrap_or(usize::MAX));
+            notes.push(format!("memory: {each} B a document ({what}), {all} for {n_rows}; past the limit, on disk"));
+        };
+        match &request.method {
+            Method::Exact(exact) => {
+                memory(exact_memory_bytes(n_rows, 0), "hash and row");
+                if exact.verify {
+                    notes.push("verify: documents with equal hashes are compared; one more pass over them".to_string());
+                }
+            }
+            Method::Fuzzy(fuzzy) => {
+                let n_bytes = fuzzy_memory_bytes(n_rows, fuzzy.bands, 0);
+                memory(n_bytes, &format!("{} bands, components", fuzzy.bands));
+                notes.push(format!(
+                    "signature: {} bands × {} rows of {}, normalize {}, hash {}, seed {}",
+                    fuzzy.bands, fuzzy.rows, fuzzy.shingle, fuzzy.normalize, fuzzy.hash, fuzzy.seed
+                ));
+                notes.push(s_curve(fuzzy.bands, fuzzy.rows));
+                notes.push(if fuzzy.verify {
+                    format!(
+                        "verify: candidates stay together from a true Jaccard of {}; one more pass over the documents",
+                        fuzzy.threshold
+                    )
+                } else {
+                    "verify: off; candidates count as duplicates".to_string()
+                });
+            }
+            Method::Lines(_) | Method::Substring(_) => {}
+            Method::Semantic(semantic) => {
+                let which = match semantic.which {
+                    SemanticKeep::Hard => "hard",
+                    SemanticKeep::Easy => "easy",
+                    SemanticKeep::Random => "random",
+                };
+                notes.push(format!(
+                    "k-means: {} clusters, at most {} iterations, seed {}; cosine ≥ {} within a cluster; keeps {which}",
+                    semantic.clusters, semantic.iterations, semantic.seed, semantic.threshold
+                ));
+            }
+        }
+        if let Some(against) = &request.against {
+            let mode = match against.mode {
+                AgainstMode::Append => "appended to when the run ends well",
+                AgainstMode::ReadOnly => "read only",
+            };
+            notes.push(format!("index: '{}', {mode}", against.path));
+        }
+        notes.push(
+            "documents: kept in memory while it lasts, then in a temporary file, and gone through again".to_string(),
+        );
+        notes
+    }
+
+    /// The lines below the node once it ran.
+    pub fn counted_notes(&self) -> Vec<String> {
+        let counts = [
+            ("candidates", "dedup_candidates"),
+            ("verified", "dedup_verified"),
+            ("clusters", "dedup_clusters"),
+            ("in the index", "dedup_indexed"),
+            ("bytes cut", "dedup_cut_bytes"),
+        ];
+        let shown = counts.into_iter().map(|(shown, name)| (shown, counter(self as &dyn ExecutionPlan, name)));
+        let shown: Vec<String> =
+            shown.filter(|(_, count)| *count > 0).map(|(shown, count)| format!("{shown} {count}")).collect();
+        if shown.is_empty() { vec![] } else { vec![shown.join("  ")] }
+    }
+}

@@ -1,0 +1,87 @@
+//! `DEDUP SEMANTIC`: vectors that point the same way.
+
+use super::documents::Documents;
+use super::fates::{self, NameStore};
+use super::rows::KeepKeys;
+use super::work::{Budgets, Feed, Outlet, Work};
+use crate::dedup::{
+    Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticOutcome, SemanticRanking, StoredRows, Survivors,
+};
+use crate::{Result, bug};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::Float32Type;
+use std::sync::Arc;
+
+/// Reads the input, decides, gives the output.
+pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Budgets) -> Result<()> {
+    let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
+    let Some(key) = work.layout.key else { return Err(bug!("{} has no vector", work.request.label)) };
+    let budget = budgets.keys;
+    let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
+    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget));
+    let mut keep = KeepKeys::new(work, &budget)?;
+    let mut names = NameStore::new(work, &budget);
+    while let Some(batch) = feed.next()? {
+        let _timer = work.elapsed.timer();
+        push(&mut dedup, &batch, key, documents.n_rows())?;
+        keep.push(&batch)?;
+        names.push(&batch)?;
+        documents.push(batch)?;
+    }
+    documents.finish()?;
+    let _timer = work.elapsed.timer();
+    let keep_keys = keep.finish()?;
+    let which = work.request.keep.which;
+    let mut key_of = |row: u64| key_bytes(keep_keys.as_ref(), row);
+    let ranking = if keep_keys.is_some() || which == KeepWhich::None {
+        SemanticRanking::Keys { which, key_of: &mut key_of }
+    } else {
+        SemanticRanking::Centre(semantic.which)
+    };
+    let outcome = dedup.finish(ranking)?;
+    work.counts.clusters.add(outcome.n_clusters());
+    let fates = fates_of(work, &outcome, documents.n_rows(), &budget)?;
+    fates::apply(work, &documents, fates.finish()?, &mut names.finish()?, outlet)
+}
+
+fn push(dedup: &mut SemanticDedup, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
+    let column = batch.column(column);
+    let wrong = || bug!("a vector of type {}", column.data_type());
+    let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let values = lists.values().as_primitive_opt::<Float32Type>().ok_or_else(wrong)?;
+    for place in 0..lists.len() {
+        let range = lists.value_offsets()[place] as usize..lists.value_offsets()[place + 1] as usize;
+        // A vector with a missing value has no direction.
+        let is_whole = lists.is_valid(place) && range.clone().all(|index| values.is_valid(index));
+        dedup.push(first_row + place as u64, if is_whole { &values.values()[range] } else { &[] })?;
+    }
+    Ok(())
+}
+
+fn key_bytes(keys: Option<&StoredRows>, row: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    if let Some(keys) = keys {
+        keys.get(row, &mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn fates_of(work: &Work, outcome: &SemanticOutcome, n_rows: u64, budget: &Arc<dyn Budget>) -> Result<Survivors> {
+    let mut survivors = Survivors::new(n_rows, budget);
+    let fate = |row: u64, kept: Kept, similarity: Option<f64>| {
+        let (cluster, size) = outcome.cluster(row)?;
+        Some(Fate { row, kept, cluster: u64::from(cluster), size, similarity })
+    };
+    // Rows that stay have a cluster to tell, if somebody asks.
+    let rows = if work.request.extra.is_empty() { 0..0 } else { 0..n_rows };
+    let stays = |row: &u64| outcome.duplicates.binary_search_by_key(row, |duplicate| duplicate.row).is_err();
+    for row in rows.filter(stays) {
+        fate(row, Kept::Row(row), None).map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+    }
+    for duplicate in &outcome.duplicates {
+        let kept = duplicate.kept.map_or(Kept::Nobody, Kept::Row);
+        let fate = fate(duplicate.row, kept, Some(f64::from(duplicate.similarity)));
+        fate.map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+    }
+    Ok(survivors)
+}
