@@ -5,11 +5,14 @@ mod suite {
     mod cli;
     mod cli_texts;
     mod corpus;
+    mod decontaminate;
+    mod dedup;
     mod docs;
     mod equivalence;
     mod errors;
     mod golden;
     mod harness;
+    mod index;
     mod ledger;
     mod library;
     mod logic;
@@ -18,6 +21,7 @@ mod suite {
     mod one_pass;
     mod operators;
     mod pairs;
+    mod plans;
     mod presets;
     mod repl;
     mod robust;

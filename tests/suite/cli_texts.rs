@@ -118,8 +118,8 @@ fn every_setting_that_is_listed_can_be_set() {
 
 #[test]
 fn help_manual_and_completions_know_every_subcommand() {
-    const SUBCOMMANDS: [&str; 9] =
-        ["query", "check", "explain", "fmt", "ops", "settings", "repl", "completions", "man"];
+    const SUBCOMMANDS: [&str; 10] =
+        ["query", "check", "explain", "fmt", "ops", "settings", "index", "repl", "completions", "man"];
     let pages =
         [&["--help"][..], &["man"], &["completions", "bash"], &["completions", "zsh"], &["completions", "fish"]];
     for arguments in pages {

@@ -1,0 +1,3 @@
+LET both = FROM 'tests/corpus/data/docs.jsonl' |> UNION ALL 'tests/corpus/data/more.jsonl';
+SELECT id, text
+FROM dedup_lines(both, text, min_words => 2);

@@ -1,0 +1,342 @@
+//! Deduplication as users rely on it: the same bytes every time, which copy stays, why the others went, and an index
+//! that a crash does not hurt.
+
+use super::harness::{Outcome, block_on, root, run};
+use curator::diag::SourceText;
+use curator::session::{Language, Session};
+use curator::{Config, Error};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+fn query(text: &str, config: Config) -> Result<Vec<Outcome>, Error> {
+    block_on(async { run(&mut Session::new(config).unwrap(), &SourceText::new("query", text), Language::Cql).await })
+}
+
+/// The rows of the last statement.
+fn rows(text: &str, config: Config) -> Vec<Value> {
+    let outcomes = query(text, config).unwrap();
+    outcomes.last().unwrap().rows().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn ids(text: &str, config: Config) -> Vec<String> {
+    rows(text, config)
+        .iter()
+        .map(|row| row["id"].as_str().map_or_else(|| row["id"].to_string(), str::to_string))
+        .collect()
+}
+
+fn config(threads: usize, batch_rows: usize, memory_bytes: Option<usize>) -> Config {
+    Config {
+        threads: NonZeroUsize::new(threads).unwrap(),
+        batch_rows: NonZeroUsize::new(batch_rows).unwrap(),
+        memory_limit_bytes: memory_bytes,
+        ..Config::default()
+    }
+}
+
+/// A number that looks random and is the same every time.
+fn mixed(n: u64) -> u64 {
+    let n = (n ^ (n >> 31)).wrapping_mul(0x7fb5_d329_728e_a185);
+    (n ^ (n >> 27)).wrapping_mul(0x81da_def4_bc2d_d44d) >> 20
+}
+
+/// Documents of 40 to 90 words: every fifth a copy of an earlier one, every seventh the same with one word changed.
+fn documents(n_documents: u64) -> Vec<Value> {
+    let original = |n: u64| -> Vec<String> {
+        (0..40 + mixed(n) % 50).map(|word| format!("w{}", mixed(n * 1000 + word) % 5000)).collect()
+    };
+    (0..n_documents)
+        .map(|n| {
+            let source = mixed(n + 7) % (n + 1);
+            let text = match n {
+                _ if n % 5 == 4 => original(source / 5 * 5),
+                _ if n % 7 == 6 => {
+                    let mut words = original(source / 5 * 5);
+                    let place = mixed(n) as usize % words.len();
+                    words[place] = "changed".to_string();
+                    words
+                }
+                _ => original(n),
+            };
+            json!({ "id": format!("d{n:05}"), "score": mixed(n) % 10, "text": text.join(" ") })
+        })
+        .collect()
+}
+
+fn write_shards(folder: &Path, documents: &[Value], shards: &[usize]) {
+    let per_shard = documents.len().div_ceil(shards.len());
+    for (name, part) in shards.iter().zip(documents.chunks(per_shard)) {
+        let lines: String = part.iter().map(|document| format!("{document}\n")).collect();
+        std::fs::write(folder.join(format!("{name:03}.jsonl")), lines).unwrap();
+    }
+}
+
+const METHODS: [&str; 9] = [
+    "DEDUP EXACT ON text",
+    "DEDUP EXACT ON text WITH (verify = true) KEEP LAST",
+    "DEDUP EXACT ON score, text KEEP NONE",
+    "DEDUP FUZZY ON text",
+    "DEDUP FUZZY ON text WITH (verify = false, cluster_id = 'c', cluster_size = 'n') KEEP FIRST BY score DESC",
+    "DEDUP FUZZY ON text WITH (hash = 'datatrove')",
+    "DEDUP LINES ON text",
+    "DEDUP SENTENCES ON text WITH (span = 1, min_document_words = 0, min_document_units = 0)",
+    "DEDUP SUBSTRING ON text WITH (min_length = 'tokens:30')",
+];
+
+#[test]
+fn the_same_rows_with_any_threads_batches_and_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(900), &[0, 1, 2, 3, 4]);
+    for method in METHODS {
+        let text = format!("FROM '{}/*.jsonl' |> {method}", folder.path().display());
+        let expected = rows(&text, config(1, 8192, None));
+        assert!(expected.len() < 900 || method.contains("SUBSTRING") || method.contains("LINES"), "{method}");
+        assert!(!expected.is_empty(), "{method}");
+        for (threads, batch_rows, memory_bytes) in [(8, 100, Some(8 << 30)), (2, 8192, Some(8 << 20))] {
+            let got = rows(&text, config(threads, batch_rows, memory_bytes));
+            assert!(got == expected, "{method}: {threads} threads, batches of {batch_rows}, memory {memory_bytes:?}");
+        }
+    }
+}
+
+#[test]
+fn with_a_key_the_order_of_files_does_not_matter() {
+    let documents = documents(800);
+    let mut kept: Vec<BTreeSet<String>> = vec![];
+    for shards in [[0, 1, 2, 3], [3, 1, 0, 2]] {
+        let folder = tempfile::tempdir().unwrap();
+        write_shards(folder.path(), &documents, &shards);
+        for method in ["DEDUP EXACT ON text KEEP FIRST BY id", "DEDUP FUZZY ON text KEEP LAST BY score, id"] {
+            let text = format!("FROM '{}/*.jsonl' |> {method}", folder.path().display());
+            kept.push(ids(&text, Config::default()).into_iter().collect());
+        }
+    }
+    assert!(kept[0] == kept[2] && kept[1] == kept[3]);
+    assert!(kept[0].len() < 800 && kept[1].len() < kept[0].len());
+}
+
+#[test]
+fn keep_says_which_copy_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [("a", 3, "x"), ("b", 1, "x"), ("c", 2, "x"), ("d", 9, "y"), ("e", 1, "x")];
+    let lines = lines.map(|(id, n, text)| format!("{}\n", json!({ "id": id, "n": n, "text": text })));
+    let file = folder.path().join("d.jsonl");
+    std::fs::write(&file, lines.concat() + "{\"id\":\"f\"}\n{\"id\":\"g\"}\n").unwrap();
+    // Without a text there is nothing to be a duplicate of: f and g stay.
+    for (keep, expected) in [
+        ("", "a d f g"),
+        ("KEEP FIRST", "a d f g"),
+        ("KEEP ANY", "a d f g"),
+        ("KEEP LAST", "d e f g"),
+        ("KEEP NONE", "d f g"),
+        ("KEEP FIRST BY n", "b d f g"),
+        ("KEEP LAST BY n", "a d f g"),
+        ("KEEP FIRST BY n DESC", "a d f g"),
+        ("KEEP LAST BY n DESC", "d e f g"),
+        ("KEEP FIRST BY n, id DESC", "d e f g"),
+    ] {
+        let text = format!("FROM '{}' |> DEDUP EXACT ON text {keep}", file.display());
+        assert_eq!(ids(&text, Config::default()).join(" "), expected, "{keep}");
+    }
+}
+
+#[test]
+fn added_columns_tell_the_clusters_when_nothing_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(500), &[0]);
+    let text = format!(
+        "FROM '{}/*.jsonl' |> DEDUP FUZZY ON text WITH (drop = false, cluster_id = 'cluster', cluster_size = 'size', \
+         kept_id = 'kept', similarity = 'similarity') |> SELECT id, cluster, size, kept, similarity",
+        folder.path().display()
+    );
+    let rows = rows(&text, Config::default());
+    assert_eq!(rows.len(), 500);
+    let mut clusters: BTreeMap<i64, Vec<&Value>> = BTreeMap::new();
+    rows.iter().for_each(|row| clusters.entry(row["cluster"].as_i64().unwrap()).or_default().push(row));
+    assert!(clusters.values().any(|rows| rows.len() > 2));
+    for rows in clusters.values() {
+        let kept = &rows[0]["id"];
+        assert!(rows.iter().all(|row| row["size"] == json!(rows.len()) && row["kept"] == *kept));
+        assert!(rows[0]["similarity"].is_null());
+        assert!(rows[1..].iter().all(|row| row["similarity"].as_f64().unwrap() > 0.5), "{rows:?}");
+    }
+}
+
+fn unpacked(folder: &Path) -> Vec<Value> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "zst"));
+    files.sort();
+    let text =
+        |path: &PathBuf| String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+    files.iter().map(text).collect::<String>().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn the_ledger_names_the_copy_that_stayed_and_the_similarity() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = documents(600);
+    write_shards(folder.path(), &all, &[0, 1]);
+    let place = folder.path().display();
+    let text = format!(
+        "FROM '{place}/*.jsonl' |> WHERE score < 9 |> DEDUP EXACT ON text |> DEDUP FUZZY ON text |> SELECT id \
+         |> INTO '{place}/out/' WITH (rejects = '{place}/rejects/')"
+    );
+    query(&text, Config::default()).unwrap();
+    let texts: HashMap<&str, &str> =
+        all.iter().map(|row| (row["id"].as_str().unwrap(), row["text"].as_str().unwrap())).collect();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for (book, rule) in [("dropped-2", "DEDUP EXACT ON text"), ("dropped-3", "DEDUP FUZZY ON text")] {
+        let dropped = unpacked(&folder.path().join("rejects").join(book));
+        assert!(!dropped.is_empty(), "{book}");
+        for row in &dropped {
+            let (id, kept) = (row["id"].as_str().unwrap(), row["_kept"].as_str().unwrap());
+            assert_eq!(row["_rule"], rule);
+            assert!(kept < id, "the first stays");
+            assert_eq!(row["text"].as_str().unwrap(), texts[id], "the whole document");
+            assert_eq!(rule.contains("EXACT"), texts[id] == texts[kept]);
+            let similarity = row["_value"].as_f64().unwrap();
+            assert!(if rule.contains("EXACT") { similarity == 1.0 } else { similarity < 1.0 && similarity > 0.5 });
+            seen.insert(id.to_string());
+        }
+    }
+    let out = rows(&format!("FROM '{place}/out/'"), Config::default());
+    assert!(out.iter().all(|row| seen.insert(row["id"].as_str().unwrap().to_string())), "no document is in two places");
+}
+
+#[test]
+fn a_filter_on_what_exact_dedup_compares_passes_below_it_and_below_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(300), &[0]);
+    let order = |method: &str, filter: &str| {
+        let text = format!("FROM '{}/*.jsonl' |> {method} |> WHERE {filter}", folder.path().display());
+        let outcomes = query(&text, Config::default()).unwrap();
+        let plan = outcomes.last().unwrap().optimized.clone();
+        let place = |word: &str| plan.find(word).unwrap_or_else(|| panic!("no {word} in\n{plan}"));
+        place("Dedup:") < place("Filter:")
+    };
+    assert!(order("DEDUP EXACT ON text", "words(text) > 50"), "below: each copy is judged alike");
+    assert!(!order("DEDUP EXACT ON text", "score > 5"), "another copy may pass");
+    assert!(!order("DEDUP EXACT ON text", "words(text) > 50 OR score > 5"));
+    assert!(!order("DEDUP EXACT ON text", "random() * words(text) > 20"));
+    assert!(!order("DEDUP FUZZY ON text", "words(text) > 50"), "the copy that stays may not pass");
+    // The proof that it must be so: a filter first keeps another copy.
+    let kept = |verbs: &str| {
+        ids(&format!("FROM '{}/*.jsonl' {verbs} |> SELECT id", folder.path().display()), Config::default())
+    };
+    assert_eq!(
+        kept("|> DEDUP EXACT ON text |> WHERE words(text) > 50"),
+        kept("|> WHERE words(text) > 50 |> DEDUP EXACT ON text")
+    );
+    assert_ne!(
+        kept("|> DEDUP FUZZY ON text |> WHERE text LIKE '%changed%'"),
+        kept("|> WHERE text LIKE '%changed%' |> DEDUP FUZZY ON text")
+    );
+}
+
+#[test]
+fn a_new_crawl_against_the_index_keeps_what_both_at_once_would() {
+    for method in ["EXACT ON text", "FUZZY ON text WITH (verify = false)"] {
+        let folder = tempfile::tempdir().unwrap();
+        write_shards(folder.path(), &documents(900), &[0, 1, 2]);
+        let place = folder.path().display();
+        let against = |shard: &str, mode: &str| {
+            ids(
+                &format!("FROM '{place}/{shard}' |> DEDUP {method} AGAINST INDEX '{place}/index' {mode}"),
+                Config::default(),
+            )
+        };
+        let at_once = ids(&format!("FROM '{place}/*.jsonl' |> DEDUP {method}"), Config::default());
+        let mut kept = against("000.jsonl", "APPEND");
+        let again = against("000.jsonl", "READ ONLY");
+        assert!(again.is_empty(), "{method}: all of it is in the index now");
+        let preview = against("001.jsonl", "READ ONLY");
+        let second = against("001.jsonl", "");
+        assert_eq!(preview, second, "{method}: reading changes nothing");
+        kept.extend(second);
+        kept.extend(against("002.jsonl", "APPEND"));
+        assert_eq!(kept, at_once, "{method}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_adds_nothing_to_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(50), &[0]);
+    let place = folder.path().display();
+    let dedup = format!("FROM '{place}/000.jsonl' |> DEDUP EXACT ON text AGAINST INDEX '{place}/index'");
+    query(&format!("{dedup} |> SELECT CAST(id AS BIGINT) AS id"), Config::default()).map(drop).unwrap_err();
+    let kept = ids(&dedup, Config::default());
+    assert!(kept.len() > 30, "nothing of it was seen before");
+    assert!(ids(&dedup, Config::default()).is_empty());
+    let error = query(&dedup.replace("EXACT ON text", "FUZZY ON text"), Config::default()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("exact"), "{error}");
+    assert_eq!(error.exit_code(), 1);
+}
+
+#[test]
+fn sorting_afterwards_changes_neither_a_sample_nor_which_copy_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(400), &[0, 1, 2]);
+    for verb in ["SAMPLE 20 ROWS SEED 3", "SAMPLE 10 PERCENT SEED 3", "DEDUP EXACT ON text", "DEDUP FUZZY ON text"] {
+        let text = format!("FROM '{}/*.jsonl' |> {verb}", folder.path().display());
+        let before: BTreeSet<String> = ids(&text, config(4, 50, None)).into_iter().collect();
+        let sorted = format!("{text} |> ORDER BY score DESC, id");
+        let after: BTreeSet<String> = ids(&sorted, config(4, 50, None)).into_iter().collect();
+        assert_eq!(before, after, "{verb}");
+    }
+}
+
+/// Golden pairs: every pair of 5,000 documents with a word-5-gram Jaccard of at least 0.5.
+#[test]
+fn fuzzy_dedup_finds_the_golden_pairs_and_merges_no_others() {
+    let named = std::env::var_os("CURATOR_GOLDEN").map(PathBuf::from);
+    let folder = named.unwrap_or_else(|| root().join("../shared/data/golden"));
+    if !folder.join("dedup_docs.jsonl.gz").exists() {
+        let told = writeln!(std::io::stderr(), "SKIPPED: no golden pairs; name their folder in CURATOR_GOLDEN");
+        assert!(told.is_ok());
+        return;
+    }
+    let place = folder.display();
+    let pairs = rows(&format!("FROM '{place}/dedup_pairs.jsonl.gz' |> SELECT id_a, id_b, j_word5"), Config::default());
+    let clusters_of = |options: &str| -> HashMap<String, i64> {
+        let text = format!(
+            "FROM '{place}/dedup_docs.jsonl.gz' |> DEDUP FUZZY ON text WITH (drop = false, cluster_id = 'cluster'{options}) \
+             |> SELECT id, cluster"
+        );
+        let rows = rows(&text, Config::default());
+        rows.iter().map(|row| (row["id"].as_str().unwrap().to_string(), row["cluster"].as_i64().unwrap())).collect()
+    };
+    let name = |row: &Value, column: &str| row[column].as_str().unwrap().to_string();
+    let similar: Vec<(String, String, f64)> =
+        pairs.iter().map(|row| (name(row, "id_a"), name(row, "id_b"), row["j_word5"].as_f64().unwrap())).collect();
+    let wanted: Vec<_> = similar.iter().filter(|(_, _, jaccard)| *jaccard >= 0.8).collect();
+    let expected: f64 = wanted.iter().map(|(_, _, jaccard)| 1.0 - (1.0 - jaccard.powi(8)).powi(14)).sum::<f64>();
+    for options in ["", ", verify = false"] {
+        let clusters = clusters_of(options);
+        let found = wanted.iter().filter(|(a, b, _)| clusters[a] == clusters[b]).count();
+        // Five standard deviations below what the S-curve gives for these pairs.
+        let least = expected - 5.0 * (wanted.len() as f64 - expected).max(1.0).sqrt();
+        assert!(found as f64 >= least, "{found} of {} pairs, expected {expected:.0}{options}", wanted.len());
+    }
+    // Every verified cluster hangs together by pairs of at least 0.8: each row but its first has such a partner in it.
+    let clusters = clusters_of("");
+    let mut partners: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (a, b, _) in &wanted {
+        partners.entry(a).or_default().push(b);
+        partners.entry(b).or_default().push(a);
+    }
+    let mut members: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
+    clusters.iter().for_each(|(id, cluster)| members.entry(*cluster).or_default().push(id));
+    for members in members.values().filter(|members| members.len() > 1) {
+        let mut reached: BTreeSet<&str> = BTreeSet::from([members[0]]);
+        let mut waiting = vec![members[0]];
+        while let Some(id) = waiting.pop() {
+            let next = partners.get(id).into_iter().flatten().filter(|other| clusters[**other] == clusters[id]);
+            waiting.extend(next.filter(|other| reached.insert(other)));
+        }
+        assert_eq!(reached.len(), members.len(), "a false merge: {members:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! The index of `DEDUP … AGAINST INDEX`, from outside: `curator index`, and runs that die.
+
+use super::cli::Folder;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn dedup(first: u32, last: u32) -> String {
+    format!(
+        "FROM (SELECT value AS id, 'document number ' || value AS text FROM generate_series({first}, {last})) \
+         |> DEDUP EXACT ON text AGAINST INDEX 'seen' |> AGGREGATE count(*) AS n"
+    )
+}
+
+fn n_kept(folder: &Folder, query: &str) -> u64 {
+    let rows = folder.run(&["query", "-q", "--output-format", "json", "-e", query]).ok();
+    let rows: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+    rows["n"].as_u64().unwrap()
+}
+
+fn n_documents(folder: &Folder) -> u64 {
+    let info: Value = serde_json::from_str(&folder.run(&["index", "info", "seen", "--json"]).ok()).unwrap();
+    info["n_docs"].as_u64().unwrap()
+}
+
+#[test]
+fn an_index_is_sound_whenever_a_run_is_killed() {
+    let folder = Folder::new();
+    assert_eq!(n_kept(&folder, &dedup(1, 100)), 100);
+    let mut n_known = 100;
+    for delay_ms in [0, 1, 3, 10, 30, 100, 300] {
+        // Each round appends other documents; it is killed at another moment after it first touched the folder.
+        let query = dedup(n_known as u32 + 1, n_known as u32 + 30_000);
+        let before = names(&folder);
+        let mut command = folder.command(&["query", "-q", "-e", &query]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let started = Instant::now();
+        while names(&folder) == before && child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < Duration::from_secs(60), "the run does not begin");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        folder.run(&["index", "verify", "seen"]).ok();
+        let n_now = n_documents(&folder);
+        assert!(n_now == n_known || n_now == n_known + 30_000, "all or nothing: {n_known} → {n_now}");
+        n_known = n_now;
+    }
+    // What is in it is known, and nothing else is.
+    assert_eq!(n_kept(&folder, &dedup(1, n_known as u32 + 5)), 5);
+}
+
+fn names(folder: &Folder) -> Vec<String> {
+    let files = walkdir::WalkDir::new(folder.path().join("seen")).into_iter().filter_map(Result::ok);
+    let mut names: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn indexes_are_described_compacted_merged_and_checked() {
+    let folder = Folder::new();
+    for (first, last) in [(1, 50), (40, 80), (1, 100)] {
+        n_kept(&folder, &dedup(first, last));
+    }
+    let info = folder.run(&["index", "info", "seen"]).ok();
+    assert!(info.contains("exact"), "{info}");
+    let before = n_documents(&folder);
+    folder.run(&["index", "compact", "seen"]).ok();
+    folder.run(&["index", "verify", "seen"]).ok();
+    assert_eq!(n_documents(&folder), before);
+    assert_eq!(n_kept(&folder, &dedup(1, 103).replace("'seen'", "'seen' READ ONLY")), 3);
+    folder.run(&["index", "merge", "both", "seen"]).ok();
+    assert_eq!(n_kept(&folder, &dedup(1, 103).replace("'seen'", "'both' READ ONLY")), 3);
+    // A byte that changed is found and told.
+    let file = walkdir::WalkDir::new(folder.path().join("both")).into_iter().filter_map(Result::ok);
+    let file = file.filter(|entry| entry.file_type().is_file()).max_by_key(|entry| entry.metadata().unwrap().len());
+    let path = file.unwrap().into_path();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let run = folder.run(&["index", "verify", "both"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains(&*path.file_name().unwrap().to_string_lossy()), "{told}");
+    assert!(folder.run(&["index", "info", "nowhere"]).wrong().contains("nowhere"));
+    let missing = dedup(1, 2).replace("'seen'", "'missing' READ ONLY");
+    assert!(folder.run(&["query", "-e", &missing]).wrong().contains("missing"));
+}
