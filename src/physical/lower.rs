@@ -96,6 +96,7 @@ fn dedup_exec(dedup: &Dedup, input: &Arc<dyn ExecutionPlan>) -> Result<DedupExec
         keep_by: keep_by.collect::<Result<_>>()?,
         id: place(&request.id)?,
         visible: dedup.visible_columns(),
+        wants_dropped: dedup.wants_dropped,
     };
     DedupExec::try_new(Arc::clone(input), Arc::clone(request), layout)
 }
@@ -113,6 +114,7 @@ fn decontaminate_exec(
         keep_by: vec![],
         id: None,
         visible: node.visible_columns(),
+        wants_dropped: node.wants_dropped,
     };
     let mut piece = None;
     if let Some(number) = &node.piece {

@@ -277,6 +277,59 @@ fn a_run_that_fails_adds_nothing_to_the_index() {
 }
 
 #[test]
+fn texts_of_any_layout_and_names_of_any_type_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("d.jsonl");
+    let line = |n: u64, text: &str| format!("{}\n", json!({ "id": { "n": n }, "text": text }));
+    let twice = "one two three four five six seven";
+    std::fs::write(&file, line(1, twice) + &line(2, twice) + &line(3, "not the same as the others at all")).unwrap();
+    for layout in ["Utf8", "LargeUtf8", "Utf8View"] {
+        for verb in ["EXACT", "FUZZY", "LINES", "SUBSTRING"] {
+            let text = format!(
+                "FROM '{}' |> SET text = arrow_cast(text, '{layout}') |> DEDUP {verb} ON text \
+                 WITH ({}) |> SELECT text, arrow_typeof(text) AS layout",
+                file.display(),
+                if verb == "SUBSTRING" { "min_length = 'bytes:20'" } else { "documents = 3" },
+            );
+            let kept = rows(&text, Config::default());
+            assert_eq!(kept.len(), 2, "{verb} of {layout}: {kept:?}");
+            assert!(kept.iter().all(|row| row["layout"] == layout), "{verb}: {kept:?}");
+        }
+    }
+    let text = format!(
+        "FROM '{}' |> DEDUP EXACT ON text WITH (drop = false, kept_id = 'kept') |> SELECT kept",
+        file.display()
+    );
+    let kept = rows(&text, Config::default());
+    assert_eq!(kept[1]["kept"], kept[0]["kept"]);
+    assert_ne!(kept[2]["kept"], kept[0]["kept"]);
+}
+
+#[test]
+fn an_index_gets_all_rows_also_when_a_limit_stops_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(600), &[0]);
+    let place = folder.path().display();
+    let dedup = format!("FROM '{place}/000.jsonl' |> DEDUP EXACT ON text AGAINST INDEX '{place}/index'");
+    assert_eq!(ids(&format!("{dedup} |> LIMIT 1"), config(1, 10, None)).len(), 1);
+    assert!(ids(&dedup, Config::default()).is_empty(), "all of it was seen");
+}
+
+#[test]
+fn the_ledger_has_documents_and_not_the_other_side_of_a_join() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(60), &[0]);
+    let place = folder.path().display();
+    let text = format!(
+        "FROM '{place}/000.jsonl' |> JOIN (FROM '{place}/000.jsonl' |> DEDUP EXACT ON text |> SELECT id AS other) \
+         ON id = other |> DEDUP EXACT ON text |> SELECT id |> INTO '{place}/out/' WITH (rejects = '{place}/rejects/')"
+    );
+    query(&text, Config::default()).unwrap();
+    let books = std::fs::read_dir(folder.path().join("rejects")).unwrap().count();
+    assert!(books <= 1, "only the documents' own DEDUP has a book");
+}
+
+#[test]
 fn sorting_afterwards_changes_neither_a_sample_nor_which_copy_stays() {
     let folder = tempfile::tempdir().unwrap();
     write_shards(folder.path(), &documents(400), &[0, 1, 2]);

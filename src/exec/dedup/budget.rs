@@ -1,7 +1,7 @@
 //! The run's memory pool and temporary folder, as the algorithms of `crate::dedup` ask for them.
 
 use crate::dedup::Budget;
-use crate::{Error, Result};
+use crate::{Error, Result, bug};
 use datafusion::execution::TaskContext;
 use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -27,6 +27,12 @@ impl PoolBudget {
             n_threads: context.session_config().target_partitions(),
         }
     }
+}
+
+/// The threads that a query may use, for work on the rows of a batch.
+pub(super) fn threads(budget: &dyn Budget) -> Result<rayon::ThreadPool> {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(budget.n_threads().max(1)).build();
+    threads.map_err(|error| bug!("threads of a deduplication: {error}"))
 }
 
 impl Budget for PoolBudget {

@@ -1,11 +1,12 @@
 //! What candidates are held to: the set of a document's shingles, or its bytes; for the rows that need it only.
 
-use super::documents::Documents;
+use super::budget::threads;
+use super::documents::{Documents, texts};
 use super::work::Work;
 use crate::dedup::{Budget, Fuzzy, Method, RowStore, StoredRows};
 use crate::ops::dedup::{Shingler, jaccard_sorted};
 use crate::{Result, bug};
-use arrow::array::{Array, AsArray};
+use arrow::array::Array;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,13 +51,10 @@ impl Contents {
             _ => None,
         };
         let mut store = RowStore::sparse(budget);
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(budget.n_threads()).build();
-        let threads = threads.map_err(|error| bug!("threads of a deduplication: {error}"))?;
+        let threads = threads(budget.as_ref())?;
         for batch in documents.replay()? {
             let (first_row, batch) = batch?;
-            let Some(texts) = batch.column(column).as_string_opt::<i32>() else {
-                return Err(bug!("a text of type {}", batch.column(column).data_type()));
-            };
+            let texts = texts(&batch, column)?;
             let places = (0..texts.len()).filter(|place| marks.is_set(first_row + *place as u64));
             let wanted: Vec<usize> = places.filter(|place| texts.is_valid(*place)).collect();
             let contents: Vec<Vec<u8>> = threads.install(|| {

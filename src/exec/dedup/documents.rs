@@ -7,8 +7,9 @@ use super::budget::PoolBudget;
 use crate::dedup::Budget;
 use crate::exec::coalesce::slice_bytes;
 use crate::{Error, Result, bug};
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow::ipc::{CompressionType, MetadataVersion};
@@ -96,6 +97,14 @@ impl Documents {
             Ok((first_row, batch))
         }))
     }
+}
+
+/// The texts of a column, whatever way Arrow holds them.
+pub(super) fn texts(batch: &RecordBatch, column: usize) -> Result<StringArray> {
+    let texts = cast(batch.column(column), &DataType::Utf8);
+    let texts =
+        texts.map_err(|error| Error::Data(format!("a text of type {}: {error}", batch.column(column).data_type())))?;
+    Ok(texts.as_string::<i32>().clone())
 }
 
 const SPOOL: &str = "the documents of a DEDUP could not be kept in a temporary file";

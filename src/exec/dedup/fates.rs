@@ -6,9 +6,8 @@ use super::work::{Outlet, Work};
 use crate::dedup::index::IndexNames;
 use crate::dedup::{Budget, ExtraColumn, Fate, FateReader, Kept, Method, RowStore, StoredRows};
 use crate::{Result, bug};
-use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::sync::Arc;
 
 /// How documents are named to the user: by their `id`, without one by their number in the input.
@@ -33,9 +32,11 @@ impl NameStore {
 
     pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let (Some(column), Some(store)) = (self.column, &mut self.store) else { return Ok(()) };
-        let names = cast(batch.column(column), &DataType::Utf8).map_err(|error| bug!("names of documents: {error}"))?;
-        let names = names.as_string::<i32>();
-        names.iter().try_for_each(|name| store.push(name.unwrap_or_default().as_bytes()))
+        // Whatever a corpus calls an id: a text, a number, an object.
+        let options = FormatOptions::new();
+        let names = ArrayFormatter::try_new(batch.column(column).as_ref(), &options);
+        let names = names.map_err(|error| bug!("names of documents: {error}"))?;
+        (0..batch.num_rows()).try_for_each(|row| store.push(names.value(row).to_string().as_bytes()))
     }
 
     pub fn finish(self) -> Result<Names> {

@@ -67,6 +67,8 @@ pub struct DedupLayout {
     pub id: Option<usize>,
     /// The columns that come out.
     pub visible: Vec<usize>,
+    /// Documents that go are written into the ledger, if the run has one.
+    pub wants_dropped: bool,
 }
 
 /// Finds duplicates. See the module's text.
@@ -207,9 +209,10 @@ impl ExecutionPlan for DedupExec {
         }
         // Nodes nearer to the source come first in the ledger.
         let mut input = self.input.execute(0, Arc::clone(&context))?;
-        let dropped = match context.session_config().get_extension::<Ledger>() {
+        let ledger = context.session_config().get_extension::<Ledger>().filter(|_| self.layout.wants_dropped);
+        let dropped = match ledger {
             Some(ledger) => {
-                let key = Arc::as_ptr(&self.request) as usize;
+                let key = std::ptr::from_ref(self) as usize;
                 Some(Dropped::open(&ledger, key, &self.input.schema(), &self.layout, "_kept")?)
             }
             None => None,

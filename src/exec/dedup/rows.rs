@@ -12,6 +12,7 @@ use super::contents::{Content, Contents, Marks};
 use super::documents::Documents;
 use super::fates::{self, Names};
 use super::work::{Budgets, Feed, Outlet, Work};
+use crate::dedup::index::StagedAppend;
 use crate::dedup::{
     Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Method, RowStore, StoredRows, Survivors,
 };
@@ -61,13 +62,12 @@ pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Bu
         names.add_indexed(indexed);
         staged = append;
     }
-    fates::apply(work, &documents, fates, &mut names, outlet)?;
-    match (staged, &work.log) {
-        (Some(staged), Some(log)) => log.stage(staged),
-        (Some(staged), None) => staged.commit()?,
-        (None, _) => {}
+    // Before the output, which a LIMIT may stop: what is added must not depend on how far it came.
+    if let (Some(append), Some(log)) = (staged.take_if(|_| work.log.is_some()), &work.log) {
+        log.stage(append);
     }
-    Ok(())
+    fates::apply(work, &documents, fates, &mut names, outlet)?;
+    staged.map_or(Ok(()), StagedAppend::commit)
 }
 
 fn collect(work: &Work, feed: &mut Feed, budget: &Arc<dyn Budget>, mut documents: Documents) -> Result<Collected> {

@@ -3,11 +3,13 @@
 //! The documents are shown to the finder as often as it asks, then once more to be cut.
 
 use super::apply::{Reason, kept_rows};
-use super::documents::Documents;
+use super::budget::threads;
+use super::documents::{Documents, texts};
 use super::work::{Budgets, Feed, Outlet, Work};
 use crate::dedup::{LineFinder, Method, Outcome, SpanFinder, SubstringFinder, TooLittle, cut_text};
 use crate::{Result, bug};
-use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::compute::cast;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use std::sync::Arc;
 pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Budgets) -> Result<()> {
     let Some(column) = work.layout.value else { return Err(bug!("{} has no text", work.request.label)) };
     let budget = budgets.keys;
+    let threads = threads(budget.as_ref())?;
     let which = work.request.keep.which;
     let mut finder: Box<dyn SpanFinder> = match &work.request.method {
         Method::Lines(lines) => Box::new(LineFinder::new(lines, which, &budget)),
@@ -24,35 +27,29 @@ pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Bu
     let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
     while let Some(batch) = feed.next()? {
         let _timer = work.elapsed.timer();
-        finder.see(&texts(&batch, column)?)?;
+        threads.install(|| see(&mut *finder, &batch, column))?;
         documents.push(batch)?;
     }
     documents.finish()?;
     let _timer = work.elapsed.timer();
     while finder.end_pass()? {
         for batch in documents.replay()? {
-            finder.see(&texts(&batch?.1, column)?)?;
+            let (_, batch) = batch?;
+            threads.install(|| see(&mut *finder, &batch, column))?;
         }
     }
     for batch in documents.replay()? {
         let (_, batch) = batch?;
-        let outcomes = finder.cut(&texts(&batch, column)?)?;
+        let texts = texts(&batch, column)?;
+        let outcomes = threads.install(|| finder.cut(&texts.iter().collect::<Vec<_>>()))?;
         if let Some(dropped) = &work.dropped {
             let reasons: Vec<Reason> = outcomes.iter().enumerate().filter_map(reason).collect();
             dropped.write(&batch, &work.request.label, None, &reasons)?;
         }
-        outlet.send(cut_rows(work, &batch, column, &outcomes)?)?;
+        outlet.send(cut_rows(work, &batch, (column, &texts), &outcomes)?)?;
     }
     work.counts.cut_bytes.add(finder.tally().cut_bytes as usize);
     Ok(())
-}
-
-fn texts(batch: &RecordBatch, column: usize) -> Result<Vec<Option<&str>>> {
-    let texts = batch.column(column);
-    match texts.as_string_opt::<i32>() {
-        Some(texts) => Ok(texts.iter().collect()),
-        None => Err(bug!("a text of type {}", texts.data_type())),
-    }
 }
 
 /// A document that goes, with what is left of it: words, lines, paragraphs or sentences.
@@ -65,17 +62,27 @@ fn reason((place, outcome): (usize, &Outcome)) -> Option<Reason> {
     Some(Reason { place: place as u32, value: Some(n_left as f64), kept: None })
 }
 
-fn cut_rows(work: &Work, batch: &RecordBatch, column: usize, outcomes: &[Outcome]) -> Result<RecordBatch> {
+fn see(finder: &mut dyn SpanFinder, batch: &RecordBatch, column: usize) -> Result<()> {
+    finder.see(&texts(batch, column)?.iter().collect::<Vec<_>>())
+}
+
+fn cut_rows(
+    work: &Work,
+    batch: &RecordBatch,
+    (column, texts): (usize, &StringArray),
+    outcomes: &[Outcome],
+) -> Result<RecordBatch> {
     let keep: Vec<bool> = outcomes.iter().map(|outcome| !matches!(outcome, Outcome::Drop(..))).collect();
     if outcomes.iter().all(|outcome| !matches!(outcome, Outcome::Cut(_))) {
         return kept_rows(batch, &keep, vec![], &work.layout, &work.output_schema);
     }
-    let cut = texts(batch, column)?.into_iter().zip(outcomes).map(|(text, outcome)| match outcome {
+    let cut = texts.iter().zip(outcomes).map(|(text, outcome)| match outcome {
         Outcome::Cut(cuts) => text.map(|text| Cow::Owned(cut_text(text, cuts))),
         Outcome::Same | Outcome::Drop(..) => text.map(Cow::Borrowed),
     });
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-    columns[column] = Arc::new(StringArray::from_iter(cut));
-    let batch = RecordBatch::try_new(batch.schema(), columns).map_err(|error| bug!("cut texts: {error}"))?;
+    let failed = |error: arrow::error::ArrowError| bug!("cut texts: {error}");
+    columns[column] = cast(&StringArray::from_iter(cut), columns[column].data_type()).map_err(failed)?;
+    let batch = RecordBatch::try_new(batch.schema(), columns).map_err(failed)?;
     kept_rows(&batch, &keep, vec![], &work.layout, &work.output_schema)
 }

@@ -2,11 +2,11 @@
 //!
 //! Documents are kept while the n-grams in them are counted, then gone through again.
 
-use super::work::{Work, on_all, texts};
+use super::work::{Work, on_all};
 use crate::dedup::{CutMatcher, Cutting};
 use crate::exec::dedup::apply::{Reason, kept_rows};
 use crate::exec::dedup::budget::PoolBudget;
-use crate::exec::dedup::documents::Documents;
+use crate::exec::dedup::documents::{Documents, texts};
 use crate::exec::dedup::work::{Feed, Outlet};
 use crate::{Result, bug};
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, StringBuilder, UInt32Array, UInt64Array};

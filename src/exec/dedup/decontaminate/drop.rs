@@ -1,10 +1,11 @@
 //! `mode => 'drop'`: documents with an n-gram of a task go. Nothing is kept: rows go on as they come.
 
 use super::evals::shingler;
-use super::work::{Work, texts};
+use super::work::Work;
 use crate::Result;
 use crate::dedup::DropMatcher;
 use crate::exec::dedup::apply::{Reason, kept_rows};
+use crate::exec::dedup::documents::texts;
 use crate::exec::dedup::work::{Feed, Outlet};
 use arrow::array::Array;
 use rayon::ThreadPool;

@@ -2,8 +2,9 @@
 //!
 //! Every text column of a row is a text of its own. With answers, the texts of a row are one question.
 
-use super::work::{Work, texts};
+use super::work::Work;
 use crate::dedup::{Budget, CutMatcher, CutMatcherBuilder, DropMatcher, DropMatcherBuilder};
+use crate::exec::dedup::documents::texts;
 use crate::exec::dedup::work::Feed;
 use crate::ops::dedup::{Shingle, ShingleUnit, Shingler};
 use crate::sources::{Compression, is_position};

@@ -180,8 +180,9 @@ impl ExecutionPlan for DecontaminateExec {
         // Nodes nearer to the source come first in the ledger.
         let documents = self.documents.execute(0, Arc::clone(&context))?;
         let evals = self.evals.execute(0, Arc::clone(&context))?;
-        let key = Arc::as_ptr(&self.request) as usize;
-        let dropped = match context.session_config().get_extension::<Ledger>() {
+        let key = std::ptr::from_ref(self) as usize;
+        let ledger = context.session_config().get_extension::<Ledger>().filter(|_| self.layout.wants_dropped);
+        let dropped = match ledger {
             Some(ledger) => Some(Dropped::open(&ledger, key, &self.documents.schema(), &self.layout, "_task")?),
             None => None,
         };

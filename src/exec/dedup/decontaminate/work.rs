@@ -5,14 +5,13 @@ use crate::dedup::{Budget, DecontaminateMode, TaskNgrams, TaskReport};
 use crate::exec::RunLog;
 use crate::exec::dedup::DedupLayout;
 use crate::exec::dedup::apply::Dropped;
-use crate::exec::dedup::budget::PoolBudget;
+use crate::exec::dedup::budget::{PoolBudget, threads};
 use crate::exec::dedup::work::{Feed, Message, Outlet};
 use crate::exec::report::Contamination;
 use crate::logical::nodes::DecontaminateRequest;
 use crate::{Error, Result, bug};
-use arrow::array::{Array, AsArray, RecordBatch, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, Time};
@@ -78,8 +77,7 @@ impl Work {
             PoolBudget::new(&format!("DecontaminateExec ({what})"), context, self.counts.spilled_bytes.clone())
         };
         let ngrams: Arc<dyn Budget> = Arc::new(budget("n-grams"));
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(ngrams.n_threads().max(1)).build();
-        let threads = threads.map_err(|error| bug!("threads of a decontamination: {error}"))?;
+        let threads = threads(ngrams.as_ref())?;
         let mut feed = Feed::new(input);
         let outlet = Outlet::new(output, self.output_rows.clone());
         match self.request.options.mode {
@@ -136,14 +134,6 @@ impl Work {
     pub fn text(&self) -> Result<usize> {
         self.layout.value.ok_or_else(|| bug!("{} has no text", self.request.label))
     }
-}
-
-/// The texts of a column, whatever way Arrow holds them.
-pub(super) fn texts(batch: &RecordBatch, column: usize) -> Result<StringArray> {
-    let texts = cast(batch.column(column), &DataType::Utf8);
-    let texts =
-        texts.map_err(|error| Error::Data(format!("a text of type {}: {error}", batch.column(column).data_type())))?;
-    Ok(texts.as_string::<i32>().clone())
 }
 
 /// On all threads, a result for each place.
