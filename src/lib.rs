@@ -47,6 +47,7 @@ pub mod dedup;
 pub mod diag;
 mod error;
 pub mod exec;
+pub mod gpu;
 mod logical;
 pub mod ops;
 mod optimizer;

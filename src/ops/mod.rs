@@ -17,6 +17,7 @@
 mod call;
 mod code;
 pub mod dedup;
+mod device_tables;
 mod doc;
 mod evaluate;
 mod param;
@@ -36,12 +37,15 @@ mod value;
 mod web;
 
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
+pub use device_tables::device_tables;
 pub use doc::{
-    CharCounts, CharGrams, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable, Repeats,
-    Stage, Word, WordCounts, WordKinds, WordLengths, Words,
+    CharCounts, CharGrams, DeviceNeeds, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable,
+    Repeats, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
 };
 pub use evaluate::{Items, Record, evaluate, evaluate_statistics};
 pub use param::{Param, ParamType, TextForm};
 pub use registry::Registry;
-pub use spec::{BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns, Statistic, StatisticValue};
+pub use spec::{
+    BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic, StatisticValue,
+};
 pub use value::{Args, Literal, Value};

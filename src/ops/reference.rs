@@ -45,12 +45,11 @@ pub fn describe(spec: &OpSpec) -> String {
     let examples: Vec<(String, String)> =
         spec.examples.iter().map(|example| (example.call.to_string(), example.result.to_string())).collect();
     section(&mut out, "examples", &examples);
-    let Gpu::No(why_no_gpu) = spec.gpu;
-    section(
-        &mut out,
-        "runs",
-        &[("CPU".to_string(), show_cost(spec.cost)), ("GPU".to_string(), format!("no: {why_no_gpu}"))],
-    );
+    let gpu = match spec.gpu {
+        Gpu::No(why) => format!("no: {why}"),
+        Gpu::Kernel(_) => "yes".to_string(),
+    };
+    section(&mut out, "runs", &[("CPU".to_string(), show_cost(spec.cost)), ("GPU".to_string(), gpu)]);
     out
 }
 
@@ -96,8 +95,11 @@ fn section_markdown(spec: &OpSpec) -> String {
     for example in spec.examples {
         out.push_str(&format!("{:width$}  -- {}\n", example.call, example.result));
     }
-    let Gpu::No(why_no_gpu) = spec.gpu;
-    out.push_str(&format!("```\n\nCPU: {}. GPU: no, {why_no_gpu}.\n", show_cost(spec.cost)));
+    let gpu = match spec.gpu {
+        Gpu::No(why) => format!("no, {why}"),
+        Gpu::Kernel(_) => "yes".to_string(),
+    };
+    out.push_str(&format!("```\n\nCPU: {}. GPU: {gpu}.\n", show_cost(spec.cost)));
     out
 }
 

@@ -287,16 +287,87 @@ impl fmt::Debug for Cpu {
 }
 
 /// How the GPU computes an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Gpu {
     /// It cannot, and this is why: shown by `EXPLAIN` and `curator ops`.
     No(&'static str),
+    /// By a device function.
+    Kernel(Kernel),
+}
+
+/// The device function of an operator, and what it costs.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel {
+    /// CUDA C that defines a device function of the operator's name: `kernels/<family>/<name>.cu`.
+    pub source: &'static str,
+    /// Whether it computes a call with these options, or why not.
+    pub takes: fn(&Args) -> Result<(), &'static str>,
+    /// Instructions of one thread for each byte of the document, besides those of the shared walk.
+    pub instructions_per_byte: f64,
+    /// Memory it needs while it runs, besides that of the shared walk.
+    pub scratch: fn(&Args) -> Scratch,
+    /// For a list: how many 64-bit values a row can have.
+    pub n_words: fn(&Args) -> usize,
+}
+
+/// Device memory that a kernel needs while it runs, for a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scratch {
+    /// For each byte of the document.
+    pub bytes_per_byte: usize,
+    /// For each document.
+    pub bytes_per_row: usize,
+}
+
+impl Scratch {
+    /// None.
+    pub const NONE: Scratch = Scratch { bytes_per_byte: 0, bytes_per_row: 0 };
+
+    /// Both.
+    pub const fn and(self, other: Scratch) -> Scratch {
+        Scratch {
+            bytes_per_byte: self.bytes_per_byte + other.bytes_per_byte,
+            bytes_per_row: self.bytes_per_row + other.bytes_per_row,
+        }
+    }
 }
 
 impl Gpu {
     /// For operators that a kernel could compute.
     pub const NOT_YET: Gpu = Gpu::No("its kernel is not written yet");
+
+    /// A statistic that reads off the shared walk all that it needs, whatever its options.
+    pub const fn statistic(source: &'static str) -> Gpu {
+        Gpu::Kernel(Kernel {
+            source,
+            takes: |_| Ok(()),
+            instructions_per_byte: 0.0,
+            scratch: |_| Scratch::NONE,
+            n_words: |_| 0,
+        })
+    }
+
+    /// The same for a call whose words are split at white space; Chinese words are found on the CPU.
+    pub const fn statistic_of_words(source: &'static str) -> Gpu {
+        Gpu::Kernel(Kernel {
+            source,
+            takes: |args| {
+                if args.text("lang") == "zh" { Err("Chinese words are found by a dictionary") } else { Ok(()) }
+            },
+            instructions_per_byte: 0.0,
+            scratch: |_| Scratch::NONE,
+            n_words: |_| 0,
+        })
+    }
+
+    /// The kernel for a call with these options, or why there is none.
+    pub fn kernel(&self, args: &Args) -> Result<&Kernel, &'static str> {
+        match self {
+            Gpu::No(why) => Err(why),
+            Gpu::Kernel(kernel) => (kernel.takes)(args).map(|()| kernel),
+        }
+    }
 }
 
 impl OpSpec {

@@ -105,6 +105,11 @@ impl Args {
         Ok(Self { options, values, sets, prepared: OnceLock::new() })
     }
 
+    /// Every value, in the order of [`OpSpec::options`].
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
     /// The values that are not the defaults, as they would be written in a call: by position as far as that goes, then
     /// by name.
     pub fn written(&self) -> Vec<String> {

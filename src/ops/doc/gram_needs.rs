@@ -30,6 +30,11 @@ impl Lengths {
         self.0 == 0
     }
 
+    /// Bit n − 1 for each n of the set.
+    pub(super) const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// From the least up.
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         (1..=LONGEST_GRAM).filter(move |n| self.0 >> (n - 1) & 1 == 1)

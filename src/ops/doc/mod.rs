@@ -35,7 +35,7 @@ pub use chars::CharCounts;
 pub use grams::{Grams, LONGEST_GRAM, Level};
 pub use joined::JoinedGrams;
 pub use lines::{Line, Lines};
-pub use needs::{Needs, Stage};
+pub use needs::{DeviceNeeds, Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
 pub(crate) use split_lines::split_lines;
 pub use words::{Word, WordCounts, WordKinds, WordLengths, Words};

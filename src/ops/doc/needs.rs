@@ -1,6 +1,7 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
 use super::gram_needs::{GramNeeds, Lengths, up_to_longest};
+use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
 use std::fmt;
 
@@ -9,6 +10,21 @@ use std::fmt;
 pub struct Needs {
     parts: u32,
     grams: GramNeeds,
+}
+
+/// What [`Needs`] says, as kernels read it: `DocNeeds` in `kernels/lib/doc.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct DeviceNeeds {
+    /// The parts, bit by bit.
+    pub parts: u32,
+    /// Word n-grams up to this n; 0 for none.
+    pub word_grams: u32,
+    /// Refined word n-grams up to this n.
+    pub refined_grams: u32,
+    /// Bit n − 1 for n-grams of words run together.
+    pub joined_grams: u64,
+    /// Bit n − 1 for runs of n characters.
+    pub char_grams: u64,
 }
 
 /// How dear a walk is. Rules whose statistics belong to a cheap walk run first; a dear walk sees only the documents
@@ -127,6 +143,22 @@ impl Needs {
     /// Whether all of `part` is in the set.
     pub const fn has(self, part: Needs) -> bool {
         self.parts & part.parts == part.parts && self.grams.has(part.grams)
+    }
+
+    /// The same for a kernel.
+    pub fn on_device(self) -> DeviceNeeds {
+        DeviceNeeds {
+            parts: self.parts,
+            word_grams: u32::from(self.grams.words),
+            refined_grams: u32::from(self.grams.refined),
+            joined_grams: self.grams.joined.bits(),
+            char_grams: self.grams.chars.bits(),
+        }
+    }
+
+    /// Device memory that a kernel needs to find these parts, for a document.
+    pub fn device_scratch(self) -> Scratch {
+        Scratch::NONE
     }
 
     /// The dearest walk that finding these parts takes.

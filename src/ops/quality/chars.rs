@@ -14,5 +14,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::count(|_| Needs::CHARS, |doc, _| doc.chars().n_chars as i64),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/chars.cu")),
 };

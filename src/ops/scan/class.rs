@@ -94,6 +94,13 @@ impl Classes {
         self.properties(self.class(c as u32))
     }
 
+    /// The table's parts as kernels read them: the page of each 256 characters, the properties of each class (two
+    /// bytes each), the classes page by page.
+    pub(crate) fn bytes(&self) -> [Vec<u8>; 3] {
+        let properties = self.properties.iter().flat_map(|properties| properties.0.to_le_bytes()).collect();
+        [self.pages.to_vec(), properties, self.classes.concat()]
+    }
+
     fn build() -> Classes {
         let mut of = vec![Properties::NONE; N_PAGES * PAGE];
         let ranges: [(&[u32], Properties); 5] = [
