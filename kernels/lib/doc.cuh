@@ -25,6 +25,6 @@ DEVICE void read(Doc& doc, Text text, const DocNeeds& needs, u8* scratch, const 
     doc.text = text;
     doc.tables = tables;
     scratch = read_walk(doc.walk, text, needs.parts, scratch, tables);
-    read_repetition(doc.repetition, text, needs.parts, needs.word_grams, needs.refined_grams, needs.joined_grams,
-                    needs.char_grams, scratch, tables);
+    read_repetition(doc.repetition, text, doc.walk, needs.parts, needs.word_grams, needs.refined_grams,
+                    needs.joined_grams, needs.char_grams, scratch, tables);
 }

@@ -361,6 +361,22 @@ impl Gpu {
         })
     }
 
+    /// Adds what the kernel does itself for each byte: see [`Kernel::instructions_per_byte`].
+    pub const fn and_instructions_per_byte(self, instructions: f64) -> Gpu {
+        match self {
+            Gpu::Kernel(kernel) => Gpu::Kernel(Kernel { instructions_per_byte: instructions, ..kernel }),
+            Gpu::No(_) => self,
+        }
+    }
+
+    /// Only for calls whose options `takes` accepts.
+    pub const fn if_it_takes(self, takes: fn(&Args) -> Result<(), &'static str>) -> Gpu {
+        match self {
+            Gpu::Kernel(kernel) => Gpu::Kernel(Kernel { takes, ..kernel }),
+            Gpu::No(_) => self,
+        }
+    }
+
     /// The kernel for a call with these options, or why there is none.
     pub fn kernel(&self, args: &Args) -> Result<&Kernel, &'static str> {
         match self {

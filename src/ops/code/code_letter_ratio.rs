@@ -26,5 +26,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(chars.ascii_letters() + chars.wide(scan::Properties::LETTER), chars.n_chars)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/code/code_letter_ratio.cu")),
 };

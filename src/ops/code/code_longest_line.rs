@@ -22,5 +22,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::LINES,
         |doc, _| doc.lines().all.iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/code/code_longest_line.cu")),
 };

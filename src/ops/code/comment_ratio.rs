@@ -30,7 +30,11 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Some(found) => scan::ratio(found.joined_chars(), text.chars().count()),
         None => UNKNOWN,
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/code/comment_ratio.cu"))
+        .and_instructions_per_byte(45.0)
+        .if_it_takes(|args| {
+            if args.text("language") == "python" { Err("Python is told apart by its tokens") } else { Ok(()) }
+        }),
 };
 
 /// The value of a file whose comments cannot be told.

@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             text[..end].contains("<?xml version=")
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/code/has_xml_header.cu")).and_instructions_per_byte(3.0),
 };

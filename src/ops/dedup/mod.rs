@@ -17,6 +17,7 @@ mod signature;
 
 pub use curve::{bands_and_rows, candidate_probability, s_curve};
 pub use shingle::{HashFamily, Normalize, Shingle, ShingleUnit};
+pub(crate) use shingler::case_table;
 pub use shingler::{Shingler, jaccard_sorted, simplify};
 pub use signature::MinHash;
 

@@ -41,6 +41,37 @@ pub(super) fn minhash(args: &Args, bands: usize, rows: usize) -> MinHash {
     MinHash::new(family, shingle(args), normalize(args), bands as u32, rows as u32, seed)
 }
 
+/// What a kernel needs to cut a text and to keep a number for each of its shingles.
+fn shingle_scratch(args: &Args) -> Scratch {
+    // No character has more than three times its bytes once it is folded, and no more characters than bytes.
+    let fold_bytes = match normalize(args) {
+        Normalize::None => 1,
+        Normalize::Words => 2,
+        Normalize::Datatrove => 3,
+    };
+    // A word has a space after it, so there are half as many as bytes.
+    let (texts_bytes, units_of_two_bytes) = match shingle(args).unit {
+        ShingleUnit::Words => (fold_bytes, 1),
+        ShingleUnit::Chars => (fold_bytes, 2),
+        // A second text, with a space between tokens.
+        ShingleUnit::Tokens => (3 * fold_bytes, 2),
+    };
+    // A place of 4 bytes and a hash of 8 bytes for each unit.
+    Scratch { bytes_per_byte: texts_bytes + units_of_two_bytes * (4 + 8) / 2, bytes_per_row: 256 }
+}
+
+/// Device memory for a signature of so many values.
+pub(super) fn signature_scratch(args: &Args, n_values: usize) -> Scratch {
+    // The signature itself, the constants of permutations, and the generator that they are drawn from.
+    shingle_scratch(args).and(Scratch { bytes_per_byte: 0, bytes_per_row: n_values * (8 + 16) + 624 * 4 + 64 })
+}
+
+/// Device memory for a set of shingles, which has two places of 8 bytes for each.
+pub(super) fn count_scratch(args: &Args) -> Scratch {
+    let units_of_two_bytes = if shingle(args).unit == ShingleUnit::Words { 1 } else { 2 };
+    shingle_scratch(args).and(Scratch { bytes_per_byte: units_of_two_bytes * 8, bytes_per_row: 64 })
+}
+
 /// Copies of something that needs to be changed while it is used, for a call that several threads evaluate: as many as
 /// were ever in use at once.
 pub(super) struct Pool<T> {

@@ -1,6 +1,6 @@
 //! `shingle_count(text, shingle => 'words:5', …)`: the size of the set that a document is.
 
-use super::options::{NORMALIZE, Pool, SHINGLE, normalize, shingle};
+use super::options::{NORMALIZE, Pool, SHINGLE, count_scratch, normalize, shingle};
 use super::shingler::Shingler;
 use crate::ops::prelude::*;
 
@@ -35,5 +35,11 @@ pub(super) static SPEC: OpSpec = OpSpec {
             })
         })
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::Kernel(Kernel {
+        source: include_str!("../../../kernels/dedup/shingle_count.cu"),
+        takes: |_| Ok(()),
+        instructions_per_byte: 260.0, // counted on web pages
+        scratch: count_scratch,
+        n_words: |_| 0,
+    }),
 };

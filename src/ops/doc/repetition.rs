@@ -8,6 +8,7 @@ use super::refined::RefinedWords;
 use super::repeats::RepeatTable;
 use super::words::Word;
 use super::{Doc, Needs, Stage};
+use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
 
 /// Tables of lines, paragraphs and n-grams; their buffers are kept from one document to the next.
@@ -57,6 +58,24 @@ impl Repetition {
         if needs.stage() > Stage::Scan {
             self.n_chars = text.chars().count();
         }
+    }
+}
+
+impl Needs {
+    /// Device memory for these parts. They follow one another in the same memory: what each takes is said in its file in
+    /// `kernels/lib`, and what n-grams leave behind for each n comes on top.
+    pub(super) fn repetition_scratch(self) -> Scratch {
+        let grams = self.gram_needs();
+        let has_tables =
+            [Needs::LINE_REPEATS, Needs::PARAGRAPH_REPEATS, Needs::BLOCK_REPEATS].map(|part| self.has(part));
+        let bytes_per_byte = match (has_tables.contains(&true), grams.is_empty()) {
+            (false, true) => return Scratch::NONE,
+            (true, true) => 9,
+            (_, false) => 14,
+        };
+        let n_levels = usize::from(grams.words) + usize::from(grams.refined);
+        let n_lengths = grams.joined.iter().count() + grams.chars.iter().count();
+        Scratch { bytes_per_byte, bytes_per_row: 128 + 48 * n_levels + 8 * n_lengths }
     }
 }
 

@@ -20,5 +20,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| scan::ratio(doc.chars().alphabetic(), doc.chars().n_chars)),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/alpha_ratio.cu")),
 };

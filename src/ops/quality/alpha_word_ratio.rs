@@ -28,5 +28,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let counts = doc.word_counts_in(args);
         scan::ratio(counts.n_with_letter, counts.n_words)
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/alpha_word_ratio.cu")),
 };

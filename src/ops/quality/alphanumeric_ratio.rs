@@ -27,5 +27,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(chars.ascii_letters() + chars.ascii_digits() + wide, chars.n_chars)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/alphanumeric_ratio.cu")),
 };

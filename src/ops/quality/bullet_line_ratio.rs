@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.49),
     cpu: Cpu::measure(|_| Needs::LINES, bullet_line_ratio),
-    gpu: Gpu::No("lists of words stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/bullet_line_ratio.cu")).and_instructions_per_byte(30.0),
 };
 
 fn bullet_line_ratio(doc: &Doc, args: &Args) -> f64 {

@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::CHARS, char_ratio),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/char_ratio.cu")).and_instructions_per_byte(10.0),
 };
 
 fn char_ratio(doc: &Doc, args: &Args) -> f64 {

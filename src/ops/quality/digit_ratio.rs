@@ -19,5 +19,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.79),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| scan::ratio(doc.chars().ascii_digits(), doc.chars().n_chars)),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/digit_ratio.cu")),
 };

@@ -32,7 +32,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.82),
     cpu: Cpu::measure(|_| Needs::LINES, ellipsis_line_ratio),
-    gpu: Gpu::No("lists of words stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/ellipsis_line_ratio.cu"))
+        .and_instructions_per_byte(50.0),
 };
 
 fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {

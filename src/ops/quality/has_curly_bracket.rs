@@ -18,5 +18,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.05),
     cpu: Cpu::test(|_| Needs::TEXT, |doc, _| doc.text().contains('{')),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/has_curly_bracket.cu")).and_instructions_per_byte(15.0),
 };

@@ -18,5 +18,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.05),
     cpu: Cpu::test(|_| Needs::TEXT, |doc, _| scan::contains_ignoring_ascii_case(doc.text(), "lorem ipsum")),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/has_lorem_ipsum.cu")).and_instructions_per_byte(30.0),
 };

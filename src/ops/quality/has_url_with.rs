@@ -19,5 +19,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.05),
     cpu: Cpu::test(|_| Needs::TEXT, |doc, args| scan::urls(doc.text()).any(|url| url.contains(args.text("part")))),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/has_url_with.cu")).and_instructions_per_byte(30.0),
 };

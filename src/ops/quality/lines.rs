@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             (doc.lines().all.len() - 1 + usize::from(is_open)) as i64
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/lines.cu")),
 };

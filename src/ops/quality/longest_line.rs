@@ -22,5 +22,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::SPLIT_LINES,
         |doc, _| doc.split_lines().iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/longest_line.cu")),
 };

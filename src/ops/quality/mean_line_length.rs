@@ -23,5 +23,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::CHARS.and(Needs::SPLIT_LINES),
         |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().len()),
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/mean_line_length.cu")),
 };

@@ -24,5 +24,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.85),
     cpu: Cpu::measure(Needs::word_lengths_in, |doc, args| doc.word_lengths_in(args).median().unwrap_or(0.0)),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/median_word_length.cu"))
+        .and_instructions_per_byte(180.0),
 };

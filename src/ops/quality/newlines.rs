@@ -19,5 +19,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.33),
     cpu: Cpu::count(|_| Needs::LINES, |doc, _| doc.lines().all.len() as i64 - 1),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/newlines.cu")),
 };

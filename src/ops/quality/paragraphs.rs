@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.33),
     cpu: Cpu::count(|_| Needs::LINES, paragraphs),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/paragraphs.cu")).and_instructions_per_byte(5.0),
 };
 
 fn paragraphs(doc: &Doc, _: &Args) -> i64 {

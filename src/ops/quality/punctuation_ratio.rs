@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(chars.ascii_punctuation() + chars.wide(scan::Properties::PUNCTUATION), chars.n_chars)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/punctuation_ratio.cu")),
 };

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.66),
     cpu: Cpu::measure(|_| Needs::LINES, short_line_ratio),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/short_line_ratio.cu")).and_instructions_per_byte(15.0),
 };
 
 fn short_line_ratio(doc: &Doc, args: &Args) -> f64 {

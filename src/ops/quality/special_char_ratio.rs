@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(ascii + chars.wide(scan::Properties::SPECIAL), chars.n_chars)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/special_char_ratio.cu")),
 };

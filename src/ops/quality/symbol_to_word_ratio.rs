@@ -21,7 +21,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.81),
     cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS), symbol_to_word_ratio),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/symbol_to_word_ratio.cu"))
+        .and_instructions_per_byte(20.0),
 };
 
 static DOTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("..."));

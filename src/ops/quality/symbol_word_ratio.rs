@@ -35,7 +35,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let n_symbols = words_with_sign.iter().filter(is_symbol).count();
         scan::ratio(n_symbols, words.len())
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/symbol_word_ratio.cu"))
+        .and_instructions_per_byte(20.0),
 };
 
 static SIGNS: LazyLock<[memmem::Finder<'static>; 4]> =

@@ -24,7 +24,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.42),
     cpu: Cpu::measure(|_| Needs::LINES, unterminated_line_ratio),
-    gpu: Gpu::No("lists of words stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/unterminated_line_ratio.cu"))
+        .and_instructions_per_byte(25.0),
 };
 
 fn unterminated_line_ratio(doc: &Doc, args: &Args) -> f64 {

@@ -26,5 +26,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(n_capitals, chars.alphabetic())
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/uppercase_ratio.cu")),
 };

@@ -23,5 +23,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::CHARS,
         |doc, _| scan::ratio(scan::urls(doc.text()).map(str::len).sum(), doc.chars().n_chars),
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/url_ratio.cu")).and_instructions_per_byte(30.0),
 };

@@ -26,5 +26,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(ascii + chars.wide(scan::Properties::SPACE), chars.n_chars)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/quality/whitespace_ratio.cu")),
 };

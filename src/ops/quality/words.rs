@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.47),
     cpu: Cpu::count(Needs::word_counts_in, |doc, args| doc.word_counts_in(args).n_words as i64),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/words.cu")),
 };

@@ -26,5 +26,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::char_grams(args.count("n")),
         |doc, args| doc.char_grams().top_ratio(args.count("n")),
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/char_repetition_ratio.cu"))
+        .and_instructions_per_byte(400.0),
 };

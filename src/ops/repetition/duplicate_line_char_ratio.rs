@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let lines = lines_of(doc, args);
         scan::ratio(lines.duplicate_chars(), per_of(doc, args, lines))
     }),
-    gpu: Gpu::No("its hash table of lines has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/duplicate_line_char_ratio.cu")),
 };

@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(lines.n_duplicates(), lines.n)
         },
     ),
-    gpu: Gpu::No("its hash table of lines has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/duplicate_line_ratio.cu")),
 };

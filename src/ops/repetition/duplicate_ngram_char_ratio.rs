@@ -28,5 +28,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::joined_grams(args.count("n")),
         |doc, args| scan::ratio(doc.joined_grams().repeated_chars(args.count("n")), doc.n_chars()),
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/duplicate_ngram_char_ratio.cu"))
+        .and_instructions_per_byte(100.0),
 };

@@ -22,5 +22,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::BLOCK_REPEATS,
         |doc, _| scan::ratio(doc.block_repeats().all().duplicate_chars(), doc.n_chars()),
     ),
-    gpu: Gpu::No("its hash table of paragraphs has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/duplicate_paragraph_char_ratio.cu")),
 };

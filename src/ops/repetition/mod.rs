@@ -8,6 +8,7 @@ mod duplicate_ngram_char_ratio;
 mod duplicate_paragraph_char_ratio;
 mod duplicate_paragraph_ratio;
 mod line_choice;
+mod natural_log;
 mod nemo_duplicate_ngram_ratio;
 mod nemo_top_ngram_ratio;
 mod repeated_line_char_ratio;

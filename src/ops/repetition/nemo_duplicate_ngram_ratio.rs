@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let level = doc.grams_in(args).level(args.count("n"));
         if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
     }),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_duplicate_ngram_ratio.cu")),
 };

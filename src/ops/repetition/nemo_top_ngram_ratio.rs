@@ -30,7 +30,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
     cpu: Cpu::measure(Needs::grams_in, nemo_top_ngram_ratio),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_top_ngram_ratio.cu"))
+        .and_instructions_per_byte(50.0),
 };
 
 fn nemo_top_ngram_ratio(doc: &Doc, args: &Args) -> f64 {

@@ -30,5 +30,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let lines = lines_of(doc, args);
         scan::ratio(lines.repeated_chars, per_of(doc, args, lines))
     }),
-    gpu: Gpu::No("its hash table of lines has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/repeated_line_char_ratio.cu")),
 };

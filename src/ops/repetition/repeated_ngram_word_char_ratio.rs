@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(doc.grams().level(n).repeated_chars, doc.grams().gram_chars(n))
         },
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/repeated_ngram_word_char_ratio.cu")),
 };

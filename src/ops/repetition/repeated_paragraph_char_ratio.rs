@@ -26,5 +26,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(paragraphs.repeated_chars, paragraphs.chars)
         },
     ),
-    gpu: Gpu::No("its hash table of paragraphs has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/repeated_paragraph_char_ratio.cu")),
 };

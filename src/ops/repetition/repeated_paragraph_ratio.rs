@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(paragraphs.n_repeated, paragraphs.n)
         },
     ),
-    gpu: Gpu::No("its hash table of paragraphs has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/repeated_paragraph_ratio.cu")),
 };

@@ -35,5 +35,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(level.top_count * gram_chars, doc.n_chars())
         },
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_char_ratio.cu")),
 };

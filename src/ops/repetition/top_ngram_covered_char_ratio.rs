@@ -28,5 +28,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::grams(args.count("n")),
         |doc, args| scan::ratio(doc.grams().level(args.count("n")).top_covered_chars, doc.grams().word_chars()),
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_covered_char_ratio.cu")),
 };

@@ -37,5 +37,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(level.top_count * doc.grams().chars(level.top_start, n), doc.grams().word_chars())
         },
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_word_char_ratio.cu")),
 };

@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             if lines.chars == 0 { 1.0 } else { scan::ratio(lines.distinct_chars, lines.chars) }
         },
     ),
-    gpu: Gpu::No("its hash table of lines has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/unique_line_char_ratio.cu")),
 };

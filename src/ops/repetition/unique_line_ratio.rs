@@ -28,5 +28,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             if lines.n == 0 { 1.0 } else { scan::ratio(lines.n_distinct, lines.n) }
         },
     ),
-    gpu: Gpu::No("its hash table of lines has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/unique_line_ratio.cu")),
 };

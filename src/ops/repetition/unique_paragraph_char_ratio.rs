@@ -27,5 +27,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             if paragraphs.chars == 0 { 1.0 } else { scan::ratio(paragraphs.distinct_chars, paragraphs.chars) }
         },
     ),
-    gpu: Gpu::No("its hash table of paragraphs has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/unique_paragraph_char_ratio.cu")),
 };

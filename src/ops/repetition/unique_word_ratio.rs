@@ -20,5 +20,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.0).and_ns_per_row(100.0), // estimate
     cpu: Cpu::measure(|_| Needs::grams(1), |doc, _| scan::ratio(doc.grams().word_counts.len(), doc.grams().n_words())),
-    gpu: Gpu::No("its hash table of words has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/unique_word_ratio.cu")),
 };

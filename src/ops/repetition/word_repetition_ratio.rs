@@ -29,5 +29,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(doc.refined_grams().level(n).n_repeated, doc.refined_grams().n_grams(n))
         },
     ),
-    gpu: Gpu::No("its hash table of n-grams has no size that fits a GPU thread"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/repetition/word_repetition_ratio.cu"))
+        .and_instructions_per_byte(200.0),
 };

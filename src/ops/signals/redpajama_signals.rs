@@ -55,7 +55,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(15.0).and_ns_per_row(300.0), // estimate
     cpu: Cpu::Record(write),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::No("structs are built on the CPU"),
 };
 
 fn write(text: &str, args: &Args, record: &mut Record) {

@@ -1,5 +1,6 @@
 //! `has_listed_word(text, words)`: whether a word of a list occurs.
 
+use super::device_lists::can_be_listed;
 use super::letters::is_letter;
 use crate::ops::prelude::*;
 
@@ -39,7 +40,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
             }
         }
     }),
-    gpu: Gpu::No("lists of words stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/has_listed_word.cu"))
+        .and_instructions_per_byte(470.0)
+        .if_it_takes(can_be_listed),
 };
 
 fn find<'t>(text: &'t str, member: &'t str) -> impl Iterator<Item = usize> {

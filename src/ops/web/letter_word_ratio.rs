@@ -22,5 +22,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::WORD_KINDS,
         |doc, _| scan::ratio(doc.word_kinds().n_with_python_letter, doc.word_counts().n_words),
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/letter_word_ratio.cu")),
 };

@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.1), // estimate
     cpu: Cpu::count(needs, |doc, args| for_each_line(doc, args, |_| {}) as i64),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/line_count.cu")).and_instructions_per_byte(2.0),
 };

@@ -32,5 +32,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             sum_lines(doc, args, |line| (line.n_words as usize) < min_words)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/lines_with_few_words.cu")).and_instructions_per_byte(10.0),
 };

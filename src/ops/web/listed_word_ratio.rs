@@ -1,5 +1,6 @@
 //! `listed_word_ratio(text, words)`: the share of words that are in a list.
 
+use super::device_lists::can_be_listed;
 use crate::ops::prelude::*;
 use crate::ops::scan::{Classes, Properties};
 
@@ -32,7 +33,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
         }
         scan::ratio(n_listed, n_words)
     }),
-    gpu: Gpu::No("lists of words stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/listed_word_ratio.cu"))
+        .and_instructions_per_byte(850.0)
+        .if_it_takes(can_be_listed),
 };
 
 fn is_special(c: char) -> bool {

@@ -31,5 +31,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
         for_each_line(doc, args, |line| n_hits += i64::from(line.n_chars as usize >= min_chars));
         n_hits
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/long_lines.cu")).and_instructions_per_byte(5.0),
 };

@@ -25,5 +25,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             scan::ratio(counts.n_chars - kinds.n_symbol_chars, counts.n_words - kinds.n_symbols)
         },
     ),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/mean_non_symbol_word_length.cu")),
 };

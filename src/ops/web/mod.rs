@@ -1,6 +1,7 @@
 //! Pages of the web: line rules, boilerplate, addresses. One file an operator; each is listed here.
 
 mod c4_lines;
+mod device_lists;
 mod has_listed_word;
 mod letter_word_ratio;
 mod letters;

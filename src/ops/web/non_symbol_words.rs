@@ -18,5 +18,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.6), // estimate
     cpu: Cpu::count(|_| Needs::WORD_KINDS, |doc, _| (doc.word_counts().n_words - doc.word_kinds().n_symbols) as i64),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/non_symbol_words.cu")),
 };

@@ -29,5 +29,5 @@ pub(super) static SPEC: OpSpec = OpSpec {
             for_each_line(doc, args, |line| n_hits += usize::from(line.of(doc.text()).ends_with(scan::is_terminal)));
         scan::ratio(n_hits, n_lines)
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/terminal_line_ratio.cu")).and_instructions_per_byte(10.0),
 };

@@ -35,5 +35,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(line.n_chars as usize <= max_chars));
         scan::ratio(n_hits, n_lines)
     }),
-    gpu: Gpu::NOT_YET,
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/untrimmed_short_line_ratio.cu"))
+        .and_instructions_per_byte(5.0),
 };

@@ -23,7 +23,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.5), // estimate
     cpu: Cpu::measure(|_| Needs::WORDS, |doc, args| scan::ratio(n_words_containing(doc, args), doc.words().len())),
-    gpu: Gpu::No("lists of strings stay on the CPU"),
+    gpu: Gpu::statistic(include_str!("../../../kernels/web/words_containing_ratio.cu"))
+        .and_instructions_per_byte(200.0),
 };
 
 fn n_words_containing(doc: &Doc, args: &Args) -> usize {

@@ -41,10 +41,10 @@ pub(super) fn lower_case(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-const WORD: Properties = Properties::LETTER.and(Properties::NUMBER);
+pub(super) const WORD: Properties = Properties::LETTER.and(Properties::NUMBER);
 
 /// Letters that are not upper case and yet have a lower case: ǅ and the like, and Greek with an iota beside it.
-fn is_title_case(c: char) -> bool {
+pub(super) fn is_title_case(c: char) -> bool {
     matches!(c, '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}' | '\u{1f88}'..='\u{1f8f}' | '\u{1f98}'..='\u{1f9f}'
         | '\u{1fa8}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}')
 }

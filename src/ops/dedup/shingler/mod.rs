@@ -10,6 +10,7 @@
 //! characters than one shingle is itself one; the empty text has none.
 //! Not here: what a shingle is (`shingle.rs`), what signatures make of the hashes (`signature`).
 
+mod device;
 mod fold;
 mod hash;
 mod marks;
@@ -17,6 +18,7 @@ mod simplify;
 mod spans;
 
 use super::shingle::{Normalize, Shingle, ShingleUnit};
+pub(crate) use device::case_table;
 pub use simplify::simplify;
 use std::borrow::Cow;
 

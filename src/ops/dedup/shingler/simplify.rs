@@ -69,7 +69,7 @@ fn digits_bytes(text: &str) -> usize {
 }
 
 /// datatrove's list, control characters but the line feed included.
-fn is_punctuation(c: char) -> bool {
+pub(super) fn is_punctuation(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_punctuation() || c.is_ascii_control() && c != '\n';
     }

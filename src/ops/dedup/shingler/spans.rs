@@ -58,7 +58,7 @@ pub(super) fn tokens(text: &str, spans: &mut Vec<[usize; 2]>) {
 }
 
 /// Thai, Lao, Myanmar, Khmer, kana and Chinese characters.
-fn is_spaceless(c: char) -> bool {
+pub(super) fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
