@@ -24,8 +24,7 @@ impl OptionBlock {
         block.words = vec![0; n_words];
         // The words of lists come after all options, and the bytes of texts after those.
         let mut texts: Vec<(usize, &str)> = vec![];
-        let mut at = 0;
-        for value in calls.iter().flat_map(|args| args.values()) {
+        for (at, value) in calls.iter().flat_map(|args| args.values()).enumerate() {
             match value {
                 Value::Int(n) => block.words[at] = *n as u64,
                 Value::Float(n) => block.words[at] = n.to_bits(),
@@ -38,7 +37,6 @@ impl OptionBlock {
                     texts.extend(members.iter().enumerate().map(|(i, member)| (first + i, member.as_str())));
                 }
             }
-            at += 1;
         }
         let mut bytes: Vec<u8> = vec![];
         let bytes_at = block.words.len() * 8;
