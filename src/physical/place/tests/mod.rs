@@ -1,0 +1,4 @@
+//! Placing: against all placements there are, and plans whose answer is known.
+
+mod all_placements;
+mod plans;
