@@ -2,6 +2,7 @@
 
 use crate::diag::did_you_mean;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 /// The limits and habits of a [`Session`](crate::Session).
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,43 @@ pub struct Config {
     pub optimize: bool,
     /// Compute the statistics of a query together, in one pass over each document.
     pub fusion: bool,
+    /// Where operators may run.
+    pub device: DeviceChoice,
+    /// Fail instead of running on the CPU what was to run on a GPU, or when there is none.
+    pub require_gpu: bool,
+    /// How many GPUs to use. `None`: all.
+    pub num_gpus: Option<NonZeroUsize>,
+    /// The share of a GPU's memory that batches may take together.
+    pub gpu_memory_fraction: f64,
+    /// Batches under way at once for each partition, so that copies and kernels overlap.
+    pub prefetch_batches: NonZeroUsize,
+    /// The hardware to plan for instead of this machine: a shipped name or a file. Such a plan can be shown, not run.
+    pub profile: Option<String>,
+    /// Where NVRTC is, if it cannot be found by its name.
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// Where operators may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DeviceChoice {
+    /// Each where it is estimated to cost less.
+    #[default]
+    Auto,
+    /// All on the CPU.
+    Cpu,
+    /// All that have a kernel on the GPU.
+    Gpu,
+}
+
+impl DeviceChoice {
+    /// As written in a query.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeviceChoice::Auto => "auto",
+            DeviceChoice::Cpu => "cpu",
+            DeviceChoice::Gpu => "gpu",
+        }
+    }
 }
 
 impl Default for Config {
@@ -36,6 +74,13 @@ impl Default for Config {
             sample_bytes: 64 << 20,
             optimize: true,
             fusion: true,
+            device: DeviceChoice::Auto,
+            require_gpu: false,
+            num_gpus: None,
+            gpu_memory_fraction: 0.8,
+            prefetch_batches: NonZeroUsize::new(2).unwrap_or(NonZeroUsize::MIN),
+            profile: None,
+            nvrtc: None,
         }
     }
 }
@@ -123,6 +168,100 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.fusion.to_string(),
+    },
+    Setting {
+        name: "device",
+        doc: "where operators run: auto (where they cost less), cpu, or gpu (all that have a kernel)",
+        apply: |config, value| {
+            let choices = [DeviceChoice::Auto, DeviceChoice::Cpu, DeviceChoice::Gpu];
+            let chosen = choices.into_iter().find(|choice| value.eq_ignore_ascii_case(choice.as_str()));
+            config.device = chosen.ok_or(format!("`{value}` is not a device; write auto, cpu or gpu"))?;
+            Ok(())
+        },
+        show: |config| config.device.as_str().to_string(),
+    },
+    Setting {
+        name: "require_gpu",
+        doc: "fail instead of running on the CPU what was to run on a GPU, or when there is none",
+        apply: |config, value| {
+            config.require_gpu = parse_bool(value)?;
+            Ok(())
+        },
+        show: |config| config.require_gpu.to_string(),
+    },
+    Setting {
+        name: "num_gpus",
+        doc: "how many GPUs to use, or all",
+        apply: |config, value| {
+            config.num_gpus = if value == "all" { None } else { Some(parse_count(value)?) };
+            Ok(())
+        },
+        show: |config| config.num_gpus.map_or("all".to_string(), |n| n.to_string()),
+    },
+    Setting {
+        name: "gpu_memory_fraction",
+        doc: "the share of a GPU's memory that batches may take together",
+        apply: |config, value| {
+            let share: f64 = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(format!("`{value}` is not a share: write a number above 0 and up to 1"));
+            }
+            config.gpu_memory_fraction = share;
+            Ok(())
+        },
+        show: |config| config.gpu_memory_fraction.to_string(),
+    },
+    Setting {
+        name: "prefetch_batches",
+        doc: "batches under way at once on a GPU for each partition, so that copies and kernels overlap",
+        apply: |config, value| {
+            config.prefetch_batches = parse_count(value)?;
+            Ok(())
+        },
+        show: |config| config.prefetch_batches.to_string(),
+    },
+    Setting {
+        name: "cuda_graphs",
+        doc: "refused: batches differ in size, so a recorded launch fits no other batch",
+        apply: |_, value| match parse_bool(value)? {
+            false => Ok(()),
+            true => {
+                Err("batches differ in size and address, so a recorded graph would be made anew for each of them; \
+                         a batch is one copy in, one launch and one copy back already"
+                    .to_string())
+            }
+        },
+        show: |_| false.to_string(),
+    },
+    Setting {
+        name: "fp16",
+        doc: "refused: no operator may give a different result on a GPU",
+        apply: |_, value| match parse_bool(value)? {
+            false => Ok(()),
+            true => {
+                Err("every operator gives the same value on the GPU as on the CPU, which 16-bit numbers cannot hold"
+                    .to_string())
+            }
+        },
+        show: |_| false.to_string(),
+    },
+    Setting {
+        name: "profile",
+        doc: "plan for this hardware instead of this machine's (EXPLAIN only): a shipped name such as h100, a file, or none",
+        apply: |config, value| {
+            config.profile = if value.is_empty() || value == "none" { None } else { Some(value.to_string()) };
+            Ok(())
+        },
+        show: |config| config.profile.clone().unwrap_or("none".to_string()),
+    },
+    Setting {
+        name: "nvrtc",
+        doc: "the file of NVIDIA's run-time compiler (libnvrtc.so.12), if it is not found by name",
+        apply: |config, value| {
+            config.nvrtc = if value == "auto" { None } else { Some(PathBuf::from(value)) };
+            Ok(())
+        },
+        show: |config| config.nvrtc.as_ref().map_or("auto".to_string(), |path| path.display().to_string()),
     },
 ];
 

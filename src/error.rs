@@ -2,6 +2,7 @@
 //!
 //! - the query: [`Error::Query`], diagnostics with places in the user's text (exit code 1)
 //! - the data or the disk: [`Error::Data`], [`Error::Io`] (exit code 1)
+//! - the machine: [`Error::Device`] (exit code 2)
 //! - us: [`Error::Bug`], made by [`bug!`](crate::bug) (exit code 2)
 
 use crate::diag::{Diagnostic, render_all};
@@ -35,6 +36,10 @@ pub enum Error {
     #[error("interrupted")]
     Interrupted,
 
+    /// A GPU failed, or there is none, and the run insists on one.
+    #[error("{0}")]
+    Device(String),
+
     /// A mistake of ours. Please report it.
     #[error("internal error: {0}\nThis is a bug in curator; please report it with the query that showed it.")]
     Bug(String),
@@ -46,7 +51,7 @@ impl Error {
         match self {
             Error::Query(_) | Error::Data(_) | Error::Io { .. } => 1,
             Error::Interrupted => 130,
-            Error::Bug(_) => 2,
+            Error::Bug(_) | Error::Device(_) => 2,
         }
     }
 
@@ -91,6 +96,7 @@ fn shared(error: &DataFusionError) -> Error {
             Some(Error::Interrupted) => Error::Interrupted,
             Some(Error::Bug(message)) => Error::Bug(message.clone()),
             Some(Error::Data(message)) => Error::Data(message.clone()),
+            Some(Error::Device(message)) => Error::Device(message.clone()),
             None => Error::Data(inner.to_string()),
         },
         DataFusionError::Internal(message) => Error::Bug(message.clone()),

@@ -7,6 +7,7 @@
 //! The command line and the prompt call nothing else. A [`Session`] holds what statements leave behind for the
 //! next ones: settings, `LET`s, `DEFINE`s, SQL tables.
 
+use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
 use crate::exec::{Ledger, Progress, Report, RunLog};
@@ -15,7 +16,7 @@ use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
 use crate::syntax::TokenKind;
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
-use crate::{Config, Error, Result, config::SettingError, exec, physical, syntax};
+use crate::{Config, Error, Result, exec, physical, syntax};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
@@ -48,8 +49,10 @@ pub enum Stage {
     Logical,
     /// The plan after the optimizer.
     Optimized,
-    /// The plan as executed.
+    /// The plan of executors, everything on the CPU.
     Physical,
+    /// The plan as executed: where each operator runs, and why.
+    Placed,
 }
 
 /// A statement, understood.
@@ -290,8 +293,19 @@ impl Session {
             Stage::Ast => Err(crate::bug!("the syntax tree is shown by `syntax::tree`, before there is a plan")),
             Stage::Logical => Ok(exec::explain::logical(&plan.logical, format)),
             Stage::Optimized => Ok(exec::explain::logical(&self.optimize(plan)?, format)),
-            Stage::Physical => Ok(exec::explain::physical(self.plan(plan).await?.as_ref(), format)),
+            Stage::Physical => {
+                let config = Config { device: DeviceChoice::Cpu, require_gpu: false, ..self.config.clone() };
+                let state = physical::session_state_from(&self.state, &config, &self.operators)?;
+                let plan = state.create_physical_plan(&plan.logical).await?;
+                Ok(exec::explain::physical(plan.as_ref(), format))
+            }
+            Stage::Placed => Ok(exec::explain::physical(self.plan(plan).await?.as_ref(), format)),
         }
+    }
+
+    /// The generated kernels of a plan: CUDA C, one text for each group of operators that is fused.
+    pub async fn kernels(&self, plan: &Plan) -> Result<Vec<String>> {
+        Ok(exec::explain::kernels(self.plan(plan).await?.as_ref()))
     }
 
     /// The plan after each rule that changed it.
@@ -330,6 +344,12 @@ impl Session {
 
     /// The plan as it will be executed.
     pub async fn plan(&self, plan: &Plan) -> Result<Arc<dyn ExecutionPlan>> {
+        let config = &self.config;
+        if config.require_gpu && (config.device == DeviceChoice::Cpu || !config.optimize || !config.fusion) {
+            let message =
+                "the run insists on a GPU, and a setting rules it out: device = cpu, optimize or fusion = false";
+            return Err(Error::Data(message.to_string()));
+        }
         Ok(self.state.create_physical_plan(&plan.logical).await?)
     }
 
@@ -359,6 +379,7 @@ impl Session {
                 writes: true,
                 started,
                 opened: self.opened.clone(),
+                hardware: None,
             });
         }
         let physical = self.plan(plan).await?;
@@ -370,7 +391,8 @@ impl Session {
         let stream = execute_stream(physical.clone(), task)?;
         let writes = write.is_some();
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
-        Ok(Run { schema, stream, plan: physical, rejects, ledger, log, writes, started, opened: self.opened.clone() })
+        let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
+        Ok(Run { schema, stream, plan: physical, rejects, ledger, log, writes, started, opened, hardware })
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -441,6 +463,16 @@ pub struct Run {
     writes: bool,
     started: Instant,
     opened: Arc<OpenedFiles>,
+    hardware: Option<Arc<physical::Hardware>>,
+}
+
+impl Drop for Run {
+    /// Device memory that was kept for later batches is given back, however the run ended.
+    fn drop(&mut self) {
+        if let Some(hardware) = &self.hardware {
+            hardware.release_unused();
+        }
+    }
 }
 
 impl Run {

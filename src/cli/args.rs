@@ -2,8 +2,8 @@
 //!
 //! Not here: the arguments of one subcommand, which are in its file.
 
-use super::{check, explain, fmt, index, ops, query, repl, settings, shell};
-use crate::config::parse_bytes;
+use super::{calibrate, check, explain, fmt, gpu, index, ops, query, repl, settings, shell};
+use crate::config::{DeviceChoice, parse_bytes};
 use crate::diag::SourceText;
 use crate::{Config, Error, Language, Result, Session};
 use std::io::Read;
@@ -35,6 +35,8 @@ pub enum Command {
     Ops(ops::Args),
     Settings(settings::Args),
     Index(index::Args),
+    Gpu(gpu::Args),
+    Calibrate(calibrate::Args),
     Repl(repl::Args),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -111,6 +113,33 @@ pub struct SessionArgs {
     /// Stop at the first line that cannot be read, instead of setting it aside.
     #[arg(long)]
     pub strict: bool,
+    /// Where operators run [default: where they cost less].
+    #[arg(long, value_enum, value_name = "DEVICE")]
+    pub device: Option<DeviceArg>,
+    /// Fail instead of running on the CPU what was to run on this device, or when there is none.
+    #[arg(long, value_enum, value_name = "DEVICE")]
+    pub require: Option<RequireArg>,
+    /// The file of NVIDIA's run-time compiler (libnvrtc.so.12), if it is not found by name.
+    #[arg(long, value_name = "PATH")]
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// Where operators may run.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum DeviceArg {
+    /// Each where it is estimated to cost less.
+    Auto,
+    /// All on the CPU.
+    Cpu,
+    /// All that have a kernel on the GPU.
+    Gpu,
+}
+
+/// What a run can insist on.
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum RequireArg {
+    /// A GPU, for all that was planned to run on it.
+    Gpu,
 }
 
 impl SessionArgs {
@@ -120,12 +149,24 @@ impl SessionArgs {
         config.memory_limit_bytes = self.memory.or(config.memory_limit_bytes);
         config.threads = self.threads.unwrap_or(config.threads);
         config.strict |= self.strict;
+        config.device = match self.device {
+            Some(DeviceArg::Cpu) => DeviceChoice::Cpu,
+            Some(DeviceArg::Gpu) => DeviceChoice::Gpu,
+            Some(DeviceArg::Auto) | None => config.device,
+        };
+        config.require_gpu |= self.require == Some(RequireArg::Gpu);
+        config.nvrtc = self.nvrtc.clone().or(config.nvrtc);
         config
     }
 
     /// A session with these settings and parameters.
     pub fn session(&self) -> Result<Session> {
-        let mut session = Session::new(self.config())?;
+        self.session_for(None)
+    }
+
+    /// The same, planning for the hardware of a profile.
+    pub fn session_for(&self, profile: Option<String>) -> Result<Session> {
+        let mut session = Session::new(Config { profile, ..self.config() })?;
         for (name, value) in &self.define {
             session.set_parameter(name, value);
         }

@@ -23,6 +23,12 @@ pub struct Args {
     /// In which form.
     #[arg(long, value_enum, default_value_t = FormatArg::Tree)]
     format: FormatArg,
+    /// Plan for this hardware instead of this machine's: a shipped name (t4, l4, a100, h100, rtx-4090) or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+    /// Show the generated kernel of each fused group, too.
+    #[arg(long)]
+    kernels: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -33,8 +39,10 @@ enum StageArg {
     Logical,
     /// The plan after the optimizer.
     Optimized,
-    /// The plan as executed.
+    /// The plan of executors, everything on the CPU.
     Physical,
+    /// The plan as executed: where each operator runs, and why.
+    Placed,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -54,6 +62,7 @@ impl From<StageArg> for Stage {
             StageArg::Logical => Stage::Logical,
             StageArg::Optimized => Stage::Optimized,
             StageArg::Physical => Stage::Physical,
+            StageArg::Placed => Stage::Placed,
         }
     }
 }
@@ -72,7 +81,7 @@ impl From<FormatArg> for ExplainFormat {
 pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
     let plans = process::block_on(args.session.config().threads, async {
-        let mut session = args.session.session()?;
+        let mut session = args.session.session_for(args.profile.clone())?;
         let mut plans = vec![];
         for script in parse_all(&session, &texts)? {
             if args.stage == StageArg::Ast {
@@ -83,6 +92,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 if let Compiled::Query(plan) | Compiled::Explain { plan, .. } = session.compile(&script, index).await? {
                     session.define(&plan).await;
                     plans.push(session.explain(&plan, args.stage.into(), args.format.into()).await?);
+                    if args.kernels {
+                        plans.extend(session.kernels(&plan).await?);
+                    }
                 }
             }
         }

@@ -32,6 +32,9 @@ pub fn render(report: &Report, bytes_read: u64) -> String {
     text.push_str(&rejected(report));
     text.push_str(&written("wrote", &report.files));
     text.push_str(&written("dropped documents in", &report.dropped));
+    for note in &report.notes {
+        let _ = writeln!(text, "  {}", note.replace('\n', "\n  "));
+    }
     text.push_str(&total(report, bytes_read));
     text
 }

@@ -5,10 +5,12 @@
 //! Not here: anything a library user would want too. This only calls [`Session`](crate::Session).
 
 mod args;
+mod calibrate;
 mod check;
 mod explain;
 mod fmt;
 mod funnel;
+mod gpu;
 mod index;
 mod interrupt;
 mod ops;
@@ -54,6 +56,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ops(args) => ops::run(args),
         Command::Settings(args) => settings::run(args),
         Command::Index(args) => index::run(args),
+        Command::Gpu(args) => gpu::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
         Command::Repl(args) => repl::run(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

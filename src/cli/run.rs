@@ -78,7 +78,7 @@ pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose
         let written = session.explain(plan, Stage::Logical, ExplainFormat::Tree).await?;
         text = format!("as written:\n{}\n\n{}", written.trim_end(), session.explain_rules(plan)?);
     }
-    for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Physical)] {
+    for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Placed)] {
         let tree = session.explain(plan, stage, ExplainFormat::Tree).await?;
         text.push_str(&format!("{name}\n"));
         for line in tree.lines() {

@@ -45,7 +45,7 @@ pub fn say_error(error: &Error) {
         Error::Query(diagnostics) => say_diagnostics(diagnostics),
         Error::Interrupted => say("interrupted"),
         Error::Bug(_) => say(&error.to_string()),
-        Error::Data(_) | Error::Io { .. } => say(&format!("error: {error}")),
+        Error::Data(_) | Error::Device(_) | Error::Io { .. } => say(&format!("error: {error}")),
     }
 }
 

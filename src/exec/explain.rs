@@ -4,7 +4,7 @@
 
 use super::annotate::{AnnotateExec, Work};
 use super::funnel::{counter, output_bytes, output_rows};
-use super::{DecontaminateExec, DedupExec};
+use super::{DecontaminateExec, DedupExec, DeviceExec, ToBackendExec};
 use crate::config::format_bytes;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
@@ -42,6 +42,13 @@ pub fn logical(plan: &LogicalPlan, format: ExplainFormat) -> String {
 /// A physical plan as text.
 pub fn physical(plan: &dyn ExecutionPlan, format: ExplainFormat) -> String {
     render(&physical_node(plan, &program), format)
+}
+
+/// The generated kernel of each device segment, from the source up.
+pub fn kernels(plan: &dyn ExecutionPlan) -> Vec<String> {
+    let mut found: Vec<String> = plan.children().into_iter().flat_map(|child| kernels(child.as_ref())).collect();
+    found.extend(plan.downcast_ref::<DeviceExec>().map(|device| device.segment().program.source()));
+    found
 }
 
 /// An executed plan: for each operator its rows, bytes and time, for each condition of a filter the rows it dropped.
@@ -105,6 +112,13 @@ fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
     if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
         lines.extend(decontaminate.counted_notes());
     }
+    if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
+        lines = transfer.counted_notes();
+    }
+    if let Some(device) = plan.downcast_ref::<DeviceExec>() {
+        lines = device.counted_notes();
+        lines.extend(counted_program(device.annotate()));
+    }
     lines
 }
 
@@ -148,8 +162,14 @@ fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
     if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
         return decontaminate.notes();
     }
+    if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
+        return transfer.notes();
+    }
+    if let Some(device) = plan.downcast_ref::<DeviceExec>() {
+        return device.segment().notes.clone();
+    }
     let Some(annotate) = plan.downcast_ref::<AnnotateExec>() else { return vec![] };
-    lines_of(annotate).into_iter().map(|(_, text)| text).collect()
+    lines_of(annotate).into_iter().map(|(_, text)| text).chain(annotate.notes().iter().cloned()).collect()
 }
 
 /// The program of an executed node.

@@ -7,7 +7,7 @@
 
 use super::report::{Progress, Report, Step};
 use super::write::{ROWS_WRITTEN, RunLog, WriteExec};
-use super::{AnnotateExec, DecontaminateExec, DedupExec, SampleExec};
+use super::{AnnotateExec, DecontaminateExec, DedupExec, DeviceExec, SampleExec, ToBackendExec};
 use crate::sources::FileScanExec;
 use datafusion::common::JoinType;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
@@ -35,6 +35,7 @@ const PLUMBING: &[&str] = &[
     "RepartitionExec",
     "SortExec",
     "SortPreservingMergeExec",
+    "ToBackendExec",
     "WindowAggExec",
 ];
 
@@ -43,7 +44,7 @@ pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
     let mut steps = vec![];
     let rows_out = walk(plan, &mut steps);
     let (files, dropped, contamination) = (log.files(), log.dropped(), log.contamination());
-    Report { steps, files, dropped, contamination, rows_out, ..Report::default() }
+    Report { steps, files, dropped, contamination, notes: log.notes(), rows_out, ..Report::default() }
 }
 
 /// How far a running plan is.
@@ -98,9 +99,16 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     }
     let rows_in = walk(children[main].as_ref(), steps);
     if let Some(filter) = plan.downcast_ref::<AnnotateExec>() {
-        return rules(filter, rows_in, steps);
+        return rules(filter, output_rows(plan), rows_in, steps);
+    }
+    if let Some(device) = plan.downcast_ref::<ToBackendExec>().and_then(ToBackendExec::device) {
+        return rules(device.annotate(), output_rows(plan), rows_in, steps);
     }
     if plan.is::<WriteExec>() {
+        return rows_in;
+    }
+    // The way back from the device counts its rows.
+    if plan.is::<DeviceExec>() {
         return rows_in;
     }
     let is_plumbing = PLUMBING.iter().any(|name| plan.name().starts_with(name));
@@ -132,7 +140,7 @@ fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
     statistics.num_rows.get_value().map(|n_rows| *n_rows as u64)
 }
 
-fn rules(filter: &AnnotateExec, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
+fn rules(filter: &AnnotateExec, n_rows_out: u64, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
     let mut rows = rows_in;
     for count in filter.rule_counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
@@ -146,7 +154,7 @@ fn rules(filter: &AnnotateExec, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
         rows = rows_out;
     }
     match filter.fetch() {
-        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, output_rows(filter)),
+        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, n_rows_out),
         None => rows,
     }
 }

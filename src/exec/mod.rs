@@ -5,9 +5,11 @@
 //! plans and their counters as text: explain.rs               as the funnel: funnel.rs, report.rs
 //! ```
 
+mod admission;
 mod annotate;
 mod coalesce;
 mod dedup;
+mod device;
 pub mod explain;
 mod funnel;
 mod ledger;
@@ -16,12 +18,14 @@ mod sample;
 mod text_bytes;
 mod write;
 
+pub use admission::Door;
 pub use annotate::{
-    AnnotateExec, AnnotateOptions, Compared, Estimate, Narrow, Program, Rule, RuleCounts, Step as ProgramStep,
-    StepCounts, Work, best,
+    AnnotateExec, AnnotateOptions, COMPUTED, Compared, Estimate, Narrow, Program, Rule, RuleCounts,
+    Step as ProgramStep, StepCounts, Work, best,
 };
 pub use coalesce::BatchSize;
 pub use dedup::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn};
+pub use device::{DeviceExec, Engine, MEMORY_UNIT_BYTES, Segment, ToBackendExec, WHOLE_DEVICE};
 pub use funnel::{progress, report};
 pub use ledger::{Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};

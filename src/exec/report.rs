@@ -21,6 +21,9 @@ pub struct Report {
     pub files: Vec<OutputFile>,
     /// What each `DECONTAMINATE` found, task by task.
     pub contamination: Vec<Contamination>,
+    /// What else the user should know: a GPU that failed, for instance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Rows that came out.
     pub rows_out: u64,
     /// Wall time.

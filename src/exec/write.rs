@@ -41,6 +41,7 @@ pub struct RunLog {
     files: Mutex<Vec<OutputFile>>,
     dropped: Mutex<Vec<OutputFile>>,
     contamination: Mutex<Vec<Contamination>>,
+    notes: Mutex<Vec<String>>,
     staged: Mutex<Vec<StagedAppend>>,
 }
 
@@ -75,6 +76,16 @@ impl RunLog {
     /// What was found of evaluations, once the run is over.
     pub fn contamination(&self) -> Vec<Contamination> {
         self.contamination.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the user should know of the run beside its rows.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds something that the user should know.
+    pub(super) fn note(&self, note: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
     /// Adds what a node found.

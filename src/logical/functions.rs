@@ -27,6 +27,11 @@ pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
     ScalarUDF::new_from_impl(OperatorFunction::new(spec))
 }
 
+/// Whether a function is an operator of ours.
+pub(super) fn is_operator(function: &ScalarUDF) -> bool {
+    function.inner().downcast_ref::<OperatorFunction>().is_some()
+}
+
 /// A call of an operator in a physical plan, its options bound.
 #[derive(Debug, Clone)]
 pub struct OperatorCall {

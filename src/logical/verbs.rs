@@ -6,6 +6,7 @@
 
 use super::blame::parts;
 use super::catalog::{number_of, sample_percent, sample_rows};
+use super::hint::depth;
 use super::nodes::Sample;
 use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, object_name, select_from};
 use super::{Binder, planner};
@@ -56,7 +57,12 @@ impl Binder<'_> {
                 );
                 continue;
             }
-            match self.verb(verb, plan.clone()) {
+            let n_below = depth(&plan);
+            let made = self.verb(verb, plan.clone()).and_then(|made| match &verb.hint {
+                Some(hint) => self.hinted(made, n_below, hint),
+                None => Ok(made),
+            });
+            match made {
                 Ok(next) => plan = next,
                 Err(found) => {
                     problems.extend(found);

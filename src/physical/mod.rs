@@ -3,16 +3,24 @@
 //! `state.rs` sets DataFusion up with our functions, rules and limits; `lower.rs` turns our plan nodes into
 //! executors; every other file is a rule over the physical plan, named as EXPLAIN names it.
 //!
-//! Room is kept here for the passes that put operators on devices: place, fuse, transfer, size — one file each,
-//! run where `OnePass` runs.
+//! `place/` chooses CPU or GPU for each operator and `size.rs` how many rows go to the device at once; both compute with
+//! numbers alone and know no plans.
 
+mod device_program;
+mod fuse;
+mod hardware;
 mod lower;
 mod one_pass;
+mod place;
+mod size;
 mod state;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod yield_in_joins;
 
+pub use fuse::PlaceOperators;
+pub use hardware::Hardware;
 pub use lower::write_of;
 pub use one_pass::OnePass;
 pub use state::{catalog_tables, separate, session_state, session_state_from};

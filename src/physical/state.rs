@@ -2,10 +2,11 @@
 //!
 //! One place says which of DataFusion's habits we change, and why.
 
+use super::hardware::Hardware;
 use super::lower::Lowering;
-use super::{OnePass, YieldInJoins};
+use super::{OnePass, PlaceOperators, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
-use crate::logical::{scalar_udf, sweep_udaf};
+use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
 use crate::sources::{ExtraColumns, FileTable};
@@ -103,6 +104,10 @@ fn build(
         *reservation = share_bytes.min(*reservation);
     }
 
+    // Settings that have nothing to do with devices must not open them anew.
+    let hardware = session.get_extension::<Hardware>().filter(|hardware| hardware.fits(config));
+    let hardware = hardware.unwrap_or_else(|| Arc::new(Hardware::new(config)));
+    session = session.with_extension(Arc::clone(&hardware));
     let mut builder = builder
         .with_config(session)
         .with_runtime_env(runtime(config)?)
@@ -114,18 +119,24 @@ fn build(
         .with_optimizer_rule(Arc::new(FilterBeforeDedup));
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
+    functions.extend(hint_udfs());
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
     if config.optimize {
-        builder = builder.with_physical_optimizer_rules(physical_rules(config, operators));
+        builder = builder.with_physical_optimizer_rules(physical_rules(config, operators, hardware));
     }
     Ok(builder.build())
 }
 
 /// DataFusion's rules with ours among them: after all that look for its own executors, before the last checks.
-fn physical_rules(config: &Config, operators: &Registry) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+fn physical_rules(
+    config: &Config,
+    operators: &Registry,
+    hardware: Arc<Hardware>,
+) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
     rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
+    rules.insert((at + 2).min(rules.len()), Arc::new(PlaceOperators::new(hardware, prices(operators))));
     rules.insert(at, Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion)));
     rules
 }

@@ -34,6 +34,8 @@ pub enum RejectKind {
     TooLarge,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
+    /// A row that fits no GPU, in a run that insists on one.
+    TooLargeForGpu,
 }
 
 impl fmt::Display for RejectKind {
@@ -47,6 +49,7 @@ impl fmt::Display for RejectKind {
             RejectKind::WrongFieldCount => "wrong number of fields",
             RejectKind::TooLarge => "too large",
             RejectKind::Unreadable => "unreadable file",
+            RejectKind::TooLargeForGpu => "too large for the GPU",
         })
     }
 }

@@ -145,6 +145,12 @@ impl FileTable {
         self.input.files.iter().map(|file| file.size_bytes).sum()
     }
 
+    /// Whether files are packed, by their names.
+    pub fn is_compressed(&self) -> bool {
+        let packed = |ending: &str| ["gz", "zst", "bz2", "xz"].contains(&ending);
+        self.input.files.iter().any(|file| file.path.extension().is_some_and(|end| packed(&end.to_string_lossy())))
+    }
+
     /// The location as the user wrote it.
     pub fn location(&self) -> &str {
         &self.location

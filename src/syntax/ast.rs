@@ -136,8 +136,30 @@ pub enum SourceKind {
 pub struct Verb {
     /// What it does.
     pub kind: VerbKind,
+    /// Where its operators are to run.
+    pub hint: Option<Hint>,
     /// Where it stands, from its keyword to its end, without the `|>`.
     pub span: Span,
+}
+
+/// `[ON GPU | ON CPU] [WITH (gpus = 0.25, …)]` after a verb's expressions.
+#[derive(Debug, Clone)]
+pub struct Hint {
+    /// The side that is asked for.
+    pub device: Option<HintDevice>,
+    /// What the operators may use.
+    pub options: Vec<OptionItem>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HintDevice {
+    /// `ON CPU`
+    Cpu,
+    /// `ON GPU`
+    Gpu,
 }
 
 /// The verbs.

@@ -90,8 +90,13 @@ fn expected(tried: &[Rule], piece: Rule) -> String {
     let mut wanted: Vec<&str> = Vec::new();
     for rule in tried {
         let words = match rule {
-            Rule::condition => "a condition",
-            Rule::expression | Rule::body | Rule::default | Rule::sweep | Rule::swept => "an expression",
+            Rule::condition | Rule::condition_before_hint => "a condition",
+            Rule::expression
+            | Rule::expression_before_hint
+            | Rule::body
+            | Rule::default
+            | Rule::sweep
+            | Rule::swept => "an expression",
             Rule::item | Rule::item_expression => "a column or expression",
             Rule::aggregate | Rule::aggregates | Rule::aggregate_expression => "an aggregate such as `count(*)`",
             Rule::group_by | Rule::kw_group => "`GROUP BY`",

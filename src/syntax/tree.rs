@@ -70,6 +70,10 @@ impl Printer<'_> {
         self.source("From", &pipeline.from);
         for verb in &pipeline.verbs {
             self.verb(verb);
+            if let Some(hint) = &verb.hint {
+                let device = hint.device.map_or(String::new(), |device| format!(" on {device:?}").to_lowercase());
+                self.below(format!("Hint{device}"), |p| p.options(&hint.options));
+            }
         }
     }
 

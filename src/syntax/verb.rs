@@ -37,14 +37,18 @@ impl Reader<'_> {
         };
         let (pair, start) = self.read(rule, piece)?;
         let kind = self.verb_kind(&pair, start)?;
-        Some(Verb { kind, span: self.span_of(piece)? })
+        let hint = match child(&pair, Rule::hint) {
+            Some(hint) => Some(self.hint(&hint, start)?),
+            None => None,
+        };
+        Some(Verb { kind, hint, span: self.span_of(piece)? })
     }
 
     fn verb_kind(&mut self, pair: &Match<'_>, start: usize) -> Option<VerbKind> {
         let has = |rule| child(pair, rule).is_some();
         let slice = |rule| child(pair, rule).map(|part| Slice { span: span(&part, start) });
         Some(match pair.as_rule() {
-            Rule::where_verb => VerbKind::Where(slice(Rule::condition)?),
+            Rule::where_verb => VerbKind::Where(slice(Rule::condition_before_hint)?),
             Rule::select_verb => {
                 VerbKind::Select { distinct: has(Rule::kw_distinct), items: slices(pair, Rule::item, start) }
             }
@@ -112,10 +116,19 @@ impl Reader<'_> {
         })
     }
 
+    fn hint(&mut self, pair: &Match<'_>, start: usize) -> Option<Hint> {
+        let device = if child(pair, Rule::kw_gpu).is_some() {
+            Some(HintDevice::Gpu)
+        } else {
+            child(pair, Rule::kw_cpu).map(|_| HintDevice::Cpu)
+        };
+        Some(Hint { device, options: self.options(pair, start)?, span: span(pair, start) })
+    }
+
     fn assignments(&self, pair: &Match<'_>, start: usize) -> Option<Vec<Assignment>> {
         children(pair, Rule::assignment)
             .map(|part| {
-                let value = Slice { span: span(&child(&part, Rule::expression)?, start) };
+                let value = Slice { span: span(&child(&part, Rule::expression_before_hint)?, start) };
                 Some(Assignment { column: self.name_in(&part, Rule::column, start)?, value })
             })
             .collect()

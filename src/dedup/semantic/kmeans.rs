@@ -4,6 +4,7 @@
 //! of its rows, so that centres have the same bits with any number of threads and wherever the vectors lie.
 //! Not here: which vectors are learned from (`mod.rs`), what the clusters are good for (`nearest.rs`).
 
+use super::device::{OnDevice, Passes};
 use super::dots::{Matrix, dot, for_each_dot};
 use super::random::Random;
 use super::vectors::Vectors;
@@ -42,7 +43,16 @@ impl Centres {
     }
 
     /// The nearest centre of each of the rows, the first of equals.
-    pub(super) fn assign(&self, rows: &[f32], nearest: &mut [Nearest]) {
+    pub(super) fn assign(&self, rows: &[f32], nearest: &mut [Nearest], device: Option<&OnDevice>) -> Result<()> {
+        if let Some(device) = device
+            && let Some((centres, products)) = device.nearest(rows, &self.values, self.stride)?
+        {
+            let found = centres.into_iter().zip(products);
+            nearest.iter_mut().zip(found).for_each(|(nearest, (centre, product))| {
+                *nearest = Nearest { centre, product, distance: self.distance(centre as usize, product) };
+            });
+            return Ok(());
+        }
         let centres = Matrix::new(&self.values, self.stride);
         let tasks = rows.par_chunks(ROWS_A_TASK * self.stride).zip(nearest.par_chunks_mut(ROWS_A_TASK));
         tasks.for_each(|(rows, nearest)| {
@@ -53,13 +63,19 @@ impl Centres {
                 centres,
                 |_| usize::MAX,
                 |row, centre, product| {
-                    let distance = 1.0 - 2.0 * product + self.squares[centre];
+                    let distance = self.distance(centre, product);
                     if distance < nearest[row].distance {
                         nearest[row] = Nearest { centre: centre as u32, product, distance };
                     }
                 },
             );
         });
+        Ok(())
+    }
+
+    /// The squared Euclidean distance of a unit vector to a centre, given their product.
+    fn distance(&self, centre: usize, product: f32) -> f32 {
+        1.0 - 2.0 * product + self.squares[centre]
     }
 
     /// 1 minus the cosine of the angle between a vector and its centre.
@@ -84,10 +100,11 @@ pub(super) fn learn(
     k: usize,
     limits: Limits,
     seed: u64,
+    passes: &Passes<'_>,
 ) -> Result<(Centres, usize)> {
     let mut centres = first_centres(seeds, k, &mut Random::new(seed))?;
     for iteration in 1..=limits.iterations {
-        let moved = iterate(vectors, &mut centres)?;
+        let moved = iterate(vectors, &mut centres, passes)?;
         if moved <= limits.tolerance {
             return Ok((centres, iteration));
         }
@@ -108,7 +125,7 @@ fn first_centres(vectors: &Vectors, k: usize, random: &mut Random) -> Result<Cen
         if values.len() == k * stride {
             return Ok(Centres::new(values, stride));
         }
-        for block in vectors.blocks() {
+        for block in vectors.blocks(vectors.chunk_rows()) {
             let rows = vectors.rows(block.clone(), &mut buffer)?;
             let tasks = rows.par_chunks_exact(stride).with_min_len(ROWS_A_TASK).zip(&mut distances[block]);
             // Of two unit vectors; what rounding leaves between equal ones is no distance.
@@ -138,18 +155,18 @@ fn weighted(weights: &[f32], part: f64) -> Option<usize> {
 }
 
 /// Moves the centres to the means of their vectors; how far they moved, squared and added up.
-fn iterate(vectors: &Vectors, centres: &mut Centres) -> Result<f64> {
+fn iterate(vectors: &Vectors, centres: &mut Centres, passes: &Passes<'_>) -> Result<f64> {
     let (k, stride) = (centres.len(), centres.stride);
     let mut sums = vec![0f64; k * stride];
     let mut counts = vec![0u64; k];
     let mut distances = Vec::with_capacity(vectors.len());
     let (mut nearest, mut buffer) = (Vec::new(), Vec::new());
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); k];
-    for block in vectors.blocks() {
+    for block in vectors.blocks(passes.block_rows) {
         nearest.clear();
         nearest.resize(block.len(), Nearest::default());
         let rows = vectors.rows(block.clone(), &mut buffer)?;
-        centres.assign(rows, &mut nearest);
+        centres.assign(rows, &mut nearest, passes.device)?;
         members.iter_mut().for_each(Vec::clear);
         for (at, nearest) in nearest.iter().enumerate() {
             members[nearest.centre as usize].push(at as u32);

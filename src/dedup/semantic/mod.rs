@@ -9,9 +9,10 @@
 //!
 //! Memory: 16 bytes a row; the centres and what k-means sums up, 16·k·d bytes; and the vectors, 4·d bytes a row, which
 //! go to a temporary file if they do not fit, as do clusters larger than memory (see [`Needs`]).
-//! Results are the same with any number of threads and any budget that suffices.
+//! Results are the same with any number of threads, any budget that suffices, and with or without a device.
 
 mod dedup;
+mod device;
 mod dots;
 mod kmeans;
 mod nearest;

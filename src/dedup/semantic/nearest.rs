@@ -4,6 +4,7 @@
 //! the memory. A row that is itself a duplicate counts as one that is ranked before, as in NeMo.
 //! Not here: the ranking (`mod.rs`).
 
+use super::device::OnDevice;
 use super::dots::{Matrix, for_each_dot};
 use super::vectors::{Vectors, no_memory};
 use crate::Result;
@@ -38,10 +39,18 @@ pub(super) fn best_of(
     ranked: &[u32],
     others: Others,
     budget: &dyn Budget,
+    device: Option<&OnDevice>,
 ) -> Result<Vec<Option<Best>>> {
     let claim = Claim::for_rows(ranked.len(), vectors.stride(), budget)?;
-    let mut best = vec![None; ranked.len()];
     let (mut queries, mut candidates) = (Vec::new(), Vec::new());
+    // A cluster larger than the memory of this machine is put together block by block, on the CPU.
+    if let Some(device) = device.filter(|device| device.takes(ranked.len()) && claim.block_rows >= ranked.len()) {
+        vectors.gather(ranked, &mut queries)?;
+        if let Some(best) = device.best_of(&queries, vectors.stride(), others)? {
+            return Ok(best);
+        }
+    }
+    let mut best = vec![None; ranked.len()];
     for start in (0..ranked.len()).step_by(claim.block_rows) {
         let end = (start + claim.block_rows).min(ranked.len());
         vectors.gather(&ranked[start..end], &mut queries)?;

@@ -229,3 +229,23 @@ proptest! {
         prop_assert_eq!(by_centre(&spec, FixedBudget::of(usize::MAX, 3), &vectors), outcome);
     }
 }
+
+#[test]
+fn blocks_of_any_size_hold_the_vectors_in_order() {
+    let dimension = 100;
+    let mut vectors = super::vectors::Vectors::new(dimension, Arc::new(FixedBudget::new()));
+    let n = 3 * vectors.chunk_rows() + 5;
+    for row in 0..n {
+        vectors.push(&vec![row as f32; dimension]).unwrap();
+    }
+    vectors.finish().unwrap();
+    for block_rows in [1, 7, vectors.chunk_rows(), vectors.chunk_rows() + 1, n - 1, n] {
+        let mut buffer = Vec::new();
+        let mut seen = Vec::new();
+        for block in vectors.blocks(block_rows) {
+            let rows = vectors.rows(block, &mut buffer).unwrap();
+            seen.extend(rows.chunks_exact(vectors.stride()).map(|row| row[0] as usize));
+        }
+        assert_eq!(seen, (0..n).collect::<Vec<_>>(), "blocks of {block_rows}");
+    }
+}

@@ -107,16 +107,36 @@ impl Vectors {
         Ok(())
     }
 
-    /// The vectors in ranges that [`rows`](Self::rows) takes.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (n, chunk_rows) = (self.n, self.chunk_rows);
-        (0..n).step_by(chunk_rows).map(move |start| start..(start + chunk_rows).min(n))
+    /// Vectors of a chunk, which can be read where they are.
+    pub(super) fn chunk_rows(&self) -> usize {
+        self.chunk_rows
     }
 
-    /// The vectors of a block; `buffer` is used if they lie in the file.
+    /// All vectors in ranges of so many.
+    pub(super) fn blocks(&self, block_rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let n = self.n;
+        (0..n).step_by(block_rows.max(1)).map(move |start| start..(start + block_rows).min(n))
+    }
+
+    /// The vectors of a block; `buffer` is used if they lie in the file or in several chunks.
     pub(super) fn rows<'a>(&'a self, block: Range<usize>, buffer: &'a mut Vec<f32>) -> Result<&'a [f32]> {
         match &self.file {
-            None => Ok(&self.chunks[block.start / self.chunk_rows]),
+            None => {
+                let chunk_values = self.chunk_rows * self.stride;
+                let (start, end) = (block.start * self.stride, block.end * self.stride);
+                let first = start / chunk_values;
+                if end <= (first + 1) * chunk_values {
+                    return Ok(&self.chunks[first][start - first * chunk_values..end - first * chunk_values]);
+                }
+                buffer.clear();
+                for (at, chunk) in self.chunks.iter().enumerate().skip(first) {
+                    let chunk_start = at * chunk_values;
+                    let from = start.saturating_sub(chunk_start).min(chunk.len());
+                    let to = end.saturating_sub(chunk_start).min(chunk.len());
+                    buffer.extend_from_slice(&chunk[from..to]);
+                }
+                Ok(buffer)
+            }
             Some(file) => {
                 buffer.clear();
                 read_values(file, block.start * self.stride..block.end * self.stride, buffer)?;

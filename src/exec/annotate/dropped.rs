@@ -4,7 +4,7 @@
 //! `_rule`, `_value`, `_threshold` before it; `_value` and `_threshold` are numbers, and null where the rule compares
 //! no number with a constant. With [`RejectDetail::All`] also `_failed`, a list of all rules that it fails.
 
-use super::program::{Program, Rule};
+use super::program::{COMPUTED, Program, Rule};
 use super::rows::Rows;
 use crate::Result;
 use crate::exec::ledger::{Ledger, Page, RejectDetail};
@@ -18,7 +18,7 @@ use datafusion::error::Result as PlanResult;
 use std::sync::Arc;
 
 /// The hidden position of a row in the input.
-const POSITION: &str = "_seq";
+pub(in crate::exec) const POSITION: &str = "_seq";
 
 /// One reason why a row was dropped.
 struct Failure {
@@ -42,7 +42,8 @@ impl DropRecorder {
     /// A recorder for one partition of the program known by `key`.
     pub fn open(ledger: &Ledger, key: usize, input: &Schema, partition: usize) -> Result<Self> {
         let position = input.fields().iter().position(|field| field.name() == POSITION);
-        let columns: Vec<usize> = (0..input.fields().len()).filter(|index| Some(*index) != position).collect();
+        let is_of_data = |index: &usize| Some(*index) != position && !input.field(*index).name().starts_with(COMPUTED);
+        let columns: Vec<usize> = (0..input.fields().len()).filter(is_of_data).collect();
         let mut fields = vec![
             Field::new("_rule", DataType::Utf8, true),
             Field::new("_value", DataType::Float64, true),

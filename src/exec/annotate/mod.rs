@@ -17,18 +17,22 @@
 
 mod counts;
 mod dropped;
+mod evaluator;
 mod order;
 mod program;
 mod rows;
 mod stream;
 
 pub use counts::{RuleCounts, StepCounts};
+pub(in crate::exec) use dropped::POSITION;
+pub(in crate::exec) use evaluator::{Computed, Evaluator};
 pub use order::{Estimate, best};
-pub use program::{Compared, Narrow, Program, Rule, Step, Work};
+pub use program::{COMPUTED, Compared, Narrow, Program, Rule, Step, Work};
 
 use super::coalesce::BatchSize;
 use super::ledger::Ledger;
-use crate::logical::OperatorCall;
+use crate::exec::admission::Door;
+use crate::logical::{OperatorCall, Resources};
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
@@ -41,8 +45,8 @@ use datafusion::physical_plan::filter_pushdown::{
 };
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
-    ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-    ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
+    ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
 };
 use dropped::DropRecorder;
 use order::RuleOrder;
@@ -59,6 +63,10 @@ pub struct AnnotateExec {
     input: Arc<dyn ExecutionPlan>,
     options: AnnotateOptions,
     order: Arc<RuleOrder>,
+    /// How many batches are worked on at once, in all partitions.
+    door: Option<Arc<Door>>,
+    /// Lines for EXPLAIN: why its operators run here.
+    notes: Vec<String>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -73,6 +81,8 @@ pub struct AnnotateOptions {
     pub learn: bool,
     /// Whether dropped rows go to the run's drop ledger, if it has one.
     pub ledger: bool,
+    /// What the query lets it use.
+    pub resources: Resources,
 }
 
 impl AnnotateExec {
@@ -85,7 +95,21 @@ impl AnnotateExec {
     ) -> Result<Self> {
         let chain = on_top_of(&chain, &input)?;
         let order = Arc::new(RuleOrder::new(&program));
-        Ok(Self { program, chain, input, options, order, metrics: ExecutionPlanMetricsSet::new() })
+        let n_threads = input.output_partitioning().partition_count();
+        let door = options.resources.cpus.map(|_| {
+            Arc::new(Door::new(u32::try_from(options.resources.batches_on_cpu(n_threads)).unwrap_or(u32::MAX)))
+        });
+        Ok(Self { program, chain, input, options, order, door, notes: vec![], metrics: ExecutionPlanMetricsSet::new() })
+    }
+
+    /// The same with lines for EXPLAIN: why its operators run here.
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// Why its operators run here; empty where nothing was to be decided.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// What it computes.
@@ -125,6 +149,23 @@ impl AnnotateExec {
     /// The node below.
     pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
         &self.input
+    }
+
+    /// What runs its program on batches that come some other way than from its input. To be called after the nodes
+    /// below were started, as nodes nearer to the source come first in the ledger.
+    pub(in crate::exec) fn evaluator(&self, partition: usize, context: &TaskContext) -> Result<Evaluator> {
+        Ok(Evaluator::new(self, self.recorder(partition, context)?, partition))
+    }
+
+    fn recorder(&self, partition: usize, context: &TaskContext) -> Result<Option<DropRecorder>> {
+        match context.session_config().get_extension::<Ledger>().filter(|_| self.options.ledger) {
+            // All partitions of this node share the order, and no other node does.
+            Some(ledger) => {
+                let key = Arc::as_ptr(&self.order) as usize;
+                Ok(Some(DropRecorder::open(&ledger, key, &self.input.schema(), partition)?))
+            }
+            None => Ok(None),
+        }
     }
 
     fn top(&self) -> &Arc<dyn ExecutionPlan> {
@@ -192,7 +233,8 @@ impl ExecutionPlan for AnnotateExec {
         let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
             return Err(crate::bug!("an annotation takes one input").into());
         };
-        Ok(Arc::new(Self::try_new(Arc::clone(&self.program), self.chain.clone(), input, self.options)?))
+        let made = Self::try_new(Arc::clone(&self.program), self.chain.clone(), input, self.options)?;
+        Ok(Arc::new(made.with_notes(self.notes.clone())))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -201,17 +243,9 @@ impl ExecutionPlan for AnnotateExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let target = BatchSize { rows: context.session_config().batch_size(), bytes: self.options.batch_bytes };
-        let ledger = context.session_config().get_extension::<Ledger>().filter(|_| self.options.ledger);
         // Nodes nearer to the source come first in the ledger.
-        let input = self.input.execute(partition, context)?;
-        let recorder = match ledger {
-            // All partitions of this node share the order, and no other node does.
-            Some(ledger) => {
-                let key = Arc::as_ptr(&self.order) as usize;
-                Some(DropRecorder::open(&ledger, key, &self.input.schema(), partition)?)
-            }
-            None => None,
-        };
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let recorder = self.recorder(partition, &context)?;
         Ok(Box::pin(AnnotateStream::new(self, target, input, recorder, partition)))
     }
 

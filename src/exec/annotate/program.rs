@@ -10,7 +10,7 @@
 //! Invariant: no column is computed twice for a row, and none that nobody asks for.
 //! Not here: making a program from a plan (`physical::OnePass`), running it (`rows.rs`).
 
-use crate::logical::OperatorCall;
+use crate::logical::{Hint, OperatorCall};
 use crate::ops::{Needs, Stage};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::prep_null_mask_filter;
@@ -25,11 +25,22 @@ use datafusion::physical_expr::expressions::{Column, LambdaExpr};
 use datafusion::physical_expr::utils::collect_columns;
 use std::sync::Arc;
 
+/// What the names of computed columns begin with that one node hands on to the next.
+pub const COMPUTED: &str = "__computed ";
+
 /// The whole computation of a node. See the module's text.
 #[derive(Debug)]
 pub struct Program {
     /// How many columns the input has.
     pub n_inputs: usize,
+    /// The input's columns, then the computed ones.
+    pub schema: SchemaRef,
+    /// For each computed column what it is, over the columns before it.
+    pub computed: Vec<Arc<dyn PhysicalExpr>>,
+    /// The same as a user would write it.
+    pub computed_labels: Vec<String>,
+    /// What the query says about where each of them is computed.
+    pub hints: Vec<Option<Hint>>,
     /// The steps; each computes columns from the input's and those of earlier steps.
     pub steps: Vec<Step>,
     /// For each computed column, the step that computes it.
@@ -151,6 +162,18 @@ impl Narrow {
             .data;
         let schema = Arc::new(schema.project(&columns)?);
         Ok(Self { columns, schema, expr: narrowed })
+    }
+
+    /// The expression over all columns again.
+    pub fn widened(&self) -> Result<Arc<dyn PhysicalExpr>> {
+        let wide = Arc::clone(&self.expr).transform(|node| {
+            let Some(column) = node.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
+            let Some(&place) = self.columns.get(column.index()) else {
+                return Err(crate::bug!("column {column} is not among those collected").into());
+            };
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>))
+        })?;
+        Ok(wide.data)
     }
 
     /// The single column that it is, if it computes nothing.

@@ -19,6 +19,7 @@ mod decontaminate;
 mod documents;
 mod fates;
 mod notes;
+mod on_device;
 mod rows;
 mod semantic;
 mod spans;
@@ -43,6 +44,7 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, Partitioning, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
 };
 use futures::StreamExt;
+use on_device::OnDevice;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -72,13 +74,16 @@ pub struct DedupLayout {
 }
 
 /// Finds duplicates. See the module's text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DedupExec {
     input: Arc<dyn ExecutionPlan>,
     request: Arc<DedupRequest>,
     layout: DedupLayout,
     /// The order of the rows as the plan was made; no rule may give it up.
     order: Option<OrderingRequirements>,
+    /// What compares vectors in place of the CPU, and what EXPLAIN says of that.
+    on_device: Option<OnDevice>,
+    placement: Option<String>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -95,7 +100,7 @@ impl DedupExec {
             input.boundedness(),
         );
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
-        Ok(Self { input, request, layout, order, properties, metrics })
+        Ok(Self { input, request, layout, order, on_device: None, placement: None, properties, metrics })
     }
 
     /// What was asked for.
@@ -196,7 +201,8 @@ impl ExecutionPlan for DedupExec {
             return Err(crate::bug!("a deduplication takes one input").into());
         };
         let node = Self::try_new(input, Arc::clone(&self.request), self.layout.clone())?;
-        Ok(Arc::new(Self { order: self.order.clone(), ..node }))
+        let (order, on_device, placement) = (self.order.clone(), self.on_device.clone(), self.placement.clone());
+        Ok(Arc::new(Self { order, on_device, placement, ..node }))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -207,6 +213,8 @@ impl ExecutionPlan for DedupExec {
         if partition != 0 || self.input.output_partitioning().partition_count() != 1 {
             return Err(crate::bug!("a deduplication needs its input in one partition").into());
         }
+        let on_device = self.on_device.clone();
+        on_device.as_ref().map_or(Ok(()), OnDevice::check)?;
         // Nodes nearer to the source come first in the ledger.
         let mut input = self.input.execute(0, Arc::clone(&context))?;
         let ledger = context.session_config().get_extension::<Ledger>().filter(|_| self.layout.wants_dropped);
@@ -242,10 +250,16 @@ impl ExecutionPlan for DedupExec {
             let _ = sender.send(work::Message::End).await;
             Ok(())
         });
-        stream.spawn_blocking(move || match work.run(receiver, &output, &context) {
-            // The input failed, which its own task tells; or nobody reads any more.
-            Err(crate::Error::Interrupted) => Ok(()),
-            result => Ok(result?),
+        stream.spawn_blocking(move || {
+            let result = match &on_device {
+                Some(on_device) => semantic::run_on(on_device, &work, receiver, &output, &context),
+                None => work.run(receiver, &output, &context),
+            };
+            match result {
+                // The input failed, which its own task tells; or nobody reads any more.
+                Err(crate::Error::Interrupted) => Ok(()),
+                result => Ok(result?),
+            }
         });
         Ok(stream.build())
     }

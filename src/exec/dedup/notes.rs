@@ -56,6 +56,7 @@ impl DedupExec {
                     "k-means: {} clusters, at most {} iterations, seed {}; cosine ≥ {} within a cluster; keeps {which}",
                     semantic.clusters, semantic.iterations, semantic.seed, semantic.threshold
                 ));
+                notes.extend(self.placement.clone());
             }
         }
         if let Some(against) = &request.against {

@@ -1,24 +1,61 @@
-//! `DEDUP SEMANTIC`: vectors that point the same way.
+//! `DEDUP SEMANTIC`: vectors that point the same way, compared on the CPU or on a device.
 
+use super::budget::PoolBudget;
 use super::documents::Documents;
 use super::fates::{self, NameStore};
+use super::on_device::OnDevice;
 use super::rows::KeepKeys;
-use super::work::{Budgets, Feed, Outlet, Work};
+use super::work::{Budgets, Feed, Message, Outlet, Work};
 use crate::dedup::{
     Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticOutcome, SemanticRanking, StoredRows, Survivors,
 };
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::Float32Type;
+use datafusion::error::DataFusionError;
+use datafusion::execution::TaskContext;
 use std::sync::Arc;
+use tokio::sync::mpsc::{Receiver, Sender};
 
 /// Reads the input, decides, gives the output.
 pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Budgets) -> Result<()> {
+    decide(work, feed, outlet, budgets, None)
+}
+
+/// The same with a device that compares. The memory is shared out as in [`Work::run`].
+pub(super) fn run_on(
+    on_device: &OnDevice,
+    work: &Work,
+    input: Receiver<Message>,
+    output: &Sender<Result<RecordBatch, DataFusionError>>,
+    context: &TaskContext,
+) -> Result<()> {
+    let budget =
+        |what: &str| PoolBudget::new(&format!("DedupExec ({what})"), context, work.counts.spilled_bytes.clone());
+    let budgets = Budgets {
+        keys: Arc::new(budget("keys")),
+        clusters: Arc::new(budget("clusters")),
+        documents: budget("documents"),
+    };
+    let outlet = Outlet::new(output, work.output_rows.clone());
+    decide(work, &mut Feed::new(input), &outlet, budgets, Some(on_device))
+}
+
+fn decide(
+    work: &Work,
+    feed: &mut Feed,
+    outlet: &Outlet<'_>,
+    budgets: Budgets,
+    on_device: Option<&OnDevice>,
+) -> Result<()> {
     let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
     let Some(key) = work.layout.key else { return Err(bug!("{} has no vector", work.request.label)) };
     let budget = budgets.keys;
     let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
     let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget));
+    if let Some(on_device) = on_device {
+        dedup = on_device.give_to(dedup, work);
+    }
     let mut keep = KeepKeys::new(work, &budget)?;
     let mut names = NameStore::new(work, &budget);
     while let Some(batch) = feed.next()? {

@@ -5,9 +5,10 @@
 //! compute the same from the same columns.
 
 use super::labels::Labels;
+use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
 use crate::exec::{Compared, Estimate, Narrow, Program, ProgramStep as Step, Rule, Work, best};
-use crate::logical::OperatorCall;
+use crate::logical::{Hint, OperatorCall, unhinted};
 use crate::ops::{Cpu, Needs, Stage};
 use crate::optimizer::unmarked;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
@@ -42,7 +43,7 @@ struct Slot {
 }
 
 /// Collects the nodes of a chain, the lowest first.
-pub(super) struct Builder<'a> {
+pub(in crate::physical) struct Builder<'a> {
     prices: &'a FunctionPrices,
     n_inputs: usize,
     /// The input's fields, then one for each slot.
@@ -52,6 +53,8 @@ pub(super) struct Builder<'a> {
     /// What each column of the node added last is, over `fields`.
     columns: Vec<Arc<dyn PhysicalExpr>>,
     conditions: Vec<Arc<dyn PhysicalExpr>>,
+    /// What the query says about where slots are computed.
+    hints: HashMap<usize, Hint>,
     labels: Labels,
     share: bool,
 }
@@ -68,6 +71,7 @@ impl<'a> Builder<'a> {
             by_value: HashMap::new(),
             columns,
             conditions: vec![],
+            hints: HashMap::new(),
             labels: Labels::default(),
             share,
         }
@@ -169,6 +173,10 @@ impl<'a> Builder<'a> {
         let (steps, step_of) = self.steps(&schema)?;
         let mut program = Program {
             n_inputs: self.n_inputs,
+            schema: Arc::clone(&schema),
+            computed_labels: (0..exprs.len()).map(|slot| self.labels.slot(slot).to_string()).collect(),
+            hints: (0..exprs.len()).map(|slot| self.hints.get(&slot).copied()).collect(),
+            computed: exprs,
             steps,
             step_of,
             rules: vec![],
@@ -336,6 +344,18 @@ impl TreeNodeRewriter for Hoist<'_, '_> {
         self.n_cases -= usize::from(node.is::<CaseExpr>());
         if !self.builder.share {
             return Ok(Transformed::no(node));
+        }
+        if let Some((inner, hint)) = unhinted(&node) {
+            // It is about every operator inside; what is said first about a device holds.
+            let n_inputs = self.builder.n_inputs;
+            for slot in collect_columns(&inner).iter().filter_map(|column| column.index().checked_sub(n_inputs)) {
+                let known = self.builder.hints.entry(slot).or_default();
+                known.resources = known.resources.and(hint.resources);
+                if known.device == DeviceChoice::Auto {
+                    known.device = hint.device;
+                }
+            }
+            return Ok(Transformed::yes(inner));
         }
         match OperatorCall::of(node.as_ref()).filter(|call| call.spec.effects.is_movable()) {
             Some(call) if self.n_cases == 0 || matches!(call.spec.cpu, Cpu::Statistic(_)) => {

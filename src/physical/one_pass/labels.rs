@@ -3,6 +3,7 @@
 //! A number that an operator gives is written as its call, `words(text)`; any other computed column by the name that the
 //! query gives it, if it has one.
 
+use crate::exec::COMPUTED;
 use crate::logical::OperatorCall;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -84,6 +85,10 @@ impl Labels {
                 node.downcast_ref::<Column>().and_then(|column| column.index().checked_sub(self.n_inputs))
             {
                 self.slot(slot).to_string()
+            } else if let Some(column) =
+                node.downcast_ref::<Column>().filter(|column| column.name().starts_with(COMPUTED))
+            {
+                column.name().trim_start_matches(COMPUTED).to_string()
             } else if let Some(arguments) = node.downcast_ref::<CaseExpr>().and_then(coalesced) {
                 let arguments = arguments.iter().map(|argument| self.of(argument)).collect::<Result<Vec<_>>>()?;
                 format!("coalesce({})", arguments.join(", "))

@@ -29,9 +29,10 @@ mod labels;
 mod tests;
 
 use crate::cost::FunctionPrices;
-use crate::exec::{AnnotateExec, AnnotateOptions};
+use crate::exec::{AnnotateExec, AnnotateOptions, Program};
+use crate::logical::Resources;
 use aggregate::with_calls_below;
-use build::Builder;
+pub(in crate::physical) use build::Builder;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
@@ -115,8 +116,20 @@ pub(super) fn screen_exec(condition: Arc<dyn PhysicalExpr>, input: &Arc<dyn Exec
     let mut builder = Builder::new(&unknown, &input.schema(), false);
     builder.add(&filter)?;
     let program = builder.finish(&filter.schema(), false)?;
-    let options = AnnotateOptions { batch_bytes: SCREEN_BATCH_BYTES, fetch: None, learn: false, ledger: true };
+    let options = AnnotateOptions {
+        batch_bytes: SCREEN_BATCH_BYTES,
+        fetch: None,
+        learn: false,
+        ledger: true,
+        resources: Resources::default(),
+    };
     AnnotateExec::try_new(Arc::new(program), vec![Arc::new(filter)], Arc::clone(input), options)
+}
+
+/// What the query lets the operators of a program use.
+pub(super) fn resources(program: &Program) -> Resources {
+    let hints = program.hints.iter().flatten();
+    hints.fold(Resources::default(), |resources, hint| resources.and(hint.resources))
 }
 
 struct Chain {
@@ -180,6 +193,7 @@ impl PhysicalOptimizerRule for OnePass {
                 fetch: chain.fetch,
                 learn: chain.is_pure,
                 ledger: chain.ledger,
+                resources: resources(&program),
             };
             let annotate = AnnotateExec::try_new(Arc::new(program), chain.nodes, chain.below, options)?;
             Ok(Transformed::yes(Arc::new(annotate) as Arc<dyn ExecutionPlan>))

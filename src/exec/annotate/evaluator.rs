@@ -1,0 +1,264 @@
+//! A program on one batch after the other, with its counters, the order of its rules and the drop ledger.
+//!
+//! On the CPU here; what a device computed is finished here too, so that both count and record the same.
+
+use super::AnnotateExec;
+use super::counts::Metrics;
+use super::dropped::DropRecorder;
+use super::order::RuleOrder;
+use super::program::{Program, Rule};
+use super::rows::Rows;
+use crate::Error;
+use crate::exec::text_bytes::text_bytes_per_row;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter;
+use arrow::datatypes::SchemaRef;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Runs the program of one partition.
+pub(in crate::exec) struct Evaluator {
+    program: Arc<Program>,
+    order: Arc<RuleOrder>,
+    learn: bool,
+    schema: SchemaRef,
+    recorder: Option<DropRecorder>,
+    metrics: Metrics,
+}
+
+/// What a device computed for the rows of a batch.
+pub(in crate::exec) struct Computed {
+    /// For each row the rule that dropped it, or a negative number. `None`: the program has no rules.
+    pub dropped_by: Option<Vec<i32>>,
+    /// For each output that is no column of the input, its place among the outputs and its values for the rows left.
+    pub outputs: Vec<(usize, ArrayRef)>,
+}
+
+impl Evaluator {
+    pub(super) fn new(node: &AnnotateExec, recorder: Option<DropRecorder>, partition: usize) -> Self {
+        Self {
+            program: Arc::clone(&node.program),
+            order: Arc::clone(&node.order),
+            learn: node.options.learn && recorder.is_none() && node.program.rules.len() > 1,
+            schema: node.schema(),
+            recorder,
+            metrics: Metrics::new(&node.program, &node.metrics, partition),
+        }
+    }
+
+    /// Whether every rule is to be evaluated on every row, for the ledger.
+    pub fn wants_all(&self) -> bool {
+        self.recorder.as_ref().is_some_and(DropRecorder::wants_all)
+    }
+
+    /// The program on one batch.
+    pub fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let program = Arc::clone(&self.program);
+        let mut rows = Rows::new(&program, batch);
+        let mut text_bytes = if program.rules.is_empty() { vec![] } else { text_bytes_per_row(batch) };
+        self.metrics.rows_in.add(batch.num_rows());
+        self.metrics.text_bytes_in.add(text_bytes.iter().sum::<u64>() as usize);
+        if self.wants_all() {
+            self.apply_all(batch, &mut rows, &text_bytes)?;
+        } else {
+            for &index in self.order.current().iter() {
+                if rows.n_alive == 0 {
+                    break;
+                }
+                self.apply(index, &mut rows, &mut text_bytes).map_err(|error| locate(&program.rules[index], error))?;
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_batch(&program, batch)?;
+        }
+        if self.learn {
+            self.order.learn(&program, batch.num_rows());
+        }
+        let mut columns = Vec::with_capacity(program.outputs.len());
+        for output in &program.outputs {
+            if rows.n_alive == 0 {
+                return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+            }
+            for step in output.columns.iter().flat_map(|&column| program.steps_for(column)) {
+                self.ensure(step, &mut rows)?;
+            }
+            columns.push(rows.values(output)?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.n_alive));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    fn apply(&mut self, index: usize, rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        let rule = &program.rules[index];
+        for &step in &rule.needs {
+            self.ensure(step, rows)?;
+        }
+        let n_before = rows.n_alive;
+        let started = Instant::now();
+        let keep = rows.holds(&rule.condition)?;
+        if let (Some(recorder), Some(keep)) = (&mut self.recorder, &keep) {
+            recorder.note(index, &program, rows, keep)?;
+        }
+        let metrics = &self.metrics.rules[index];
+        metrics.rows_evaluated.add(n_before);
+        if let Some(keep) = keep {
+            rows.keep(&keep);
+            let bytes_before: u64 = text_bytes.iter().sum();
+            let mut kept = keep.values().iter();
+            text_bytes.retain(|_| kept.next().unwrap_or(false));
+            metrics.rows_dropped.add(n_before - rows.n_alive);
+            metrics.text_bytes_dropped.add((bytes_before - text_bytes.iter().sum::<u64>()) as usize);
+        }
+        let elapsed = started.elapsed();
+        metrics.elapsed.add_duration(elapsed);
+        self.order.saw_rule(index, n_before, rows.n_alive, elapsed);
+        Ok(())
+    }
+
+    /// Every rule on every row, so that the ledger can name all that a row fails. A rule that can fail still sees only
+    /// rows that those before it keep.
+    fn apply_all(&mut self, batch: &RecordBatch, rows: &mut Rows<'_>, text_bytes: &[u64]) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        let mut keeps = vec![true; batch.num_rows()];
+        for (index, rule) in program.rules.iter().enumerate() {
+            let failing = if rule.can_fail {
+                let mut guarded = Rows::new(&program, batch);
+                guarded.keep(&BooleanArray::from(keeps.clone()));
+                self.note_failing(index, &mut guarded)
+            } else {
+                self.note_failing(index, rows)
+            };
+            let failing = failing.map_err(|error| locate(rule, error))?;
+            let metrics = &self.metrics.rules[index];
+            for place in failing.into_iter().filter(|place| std::mem::replace(&mut keeps[*place as usize], false)) {
+                metrics.rows_dropped.add(1);
+                metrics.text_bytes_dropped.add(text_bytes[place as usize] as usize);
+            }
+        }
+        rows.keep(&BooleanArray::from(keeps));
+        Ok(())
+    }
+
+    /// Writes down the rows that fail a rule; gives their places in the batch.
+    fn note_failing(&mut self, index: usize, rows: &mut Rows<'_>) -> Result<Vec<u32>> {
+        let program = Arc::clone(&self.program);
+        let rule = &program.rules[index];
+        if rows.n_alive == 0 {
+            return Ok(vec![]);
+        }
+        for &step in &rule.needs {
+            self.ensure(step, rows)?;
+        }
+        self.metrics.rules[index].rows_evaluated.add(rows.n_alive);
+        let _timer = self.metrics.rules[index].elapsed.timer();
+        let Some(keep) = rows.holds(&rule.condition)? else { return Ok(vec![]) };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(index, &program, rows, &keep)?;
+        }
+        let failing = keep.values().iter().enumerate().filter(|(_, kept)| !kept);
+        Ok(failing.map(|(row, _)| rows.places().map_or(row as u32, |places| places[row])).collect())
+    }
+
+    fn ensure(&self, step: usize, rows: &mut Rows<'_>) -> Result<()> {
+        if rows.has_run(step) {
+            return Ok(());
+        }
+        let started = Instant::now();
+        rows.run(step)?;
+        let elapsed = started.elapsed();
+        let metrics = &self.metrics.steps[step];
+        metrics.rows.add(rows.n_alive);
+        metrics.elapsed.add_duration(elapsed);
+        self.order.saw_step(step, rows.n_alive, elapsed);
+        Ok(())
+    }
+
+    /// The rows that are left of a batch, given what a device computed: counted and recorded as if the rules had run
+    /// here.
+    pub fn finish(&mut self, batch: &RecordBatch, computed: Computed) -> Result<RecordBatch> {
+        let program = Arc::clone(&self.program);
+        self.count(batch, computed.dropped_by.as_deref().unwrap_or_default());
+        let kept = |dropped_by: &Vec<i32>| BooleanArray::from_iter(dropped_by.iter().map(|rule| Some(*rule < 0)));
+        let keep = computed.dropped_by.as_ref().map(kept);
+        if self.recorder.is_some() {
+            match &keep {
+                Some(keep) => self.record(batch, keep)?,
+                None => self.record(batch, &BooleanArray::from(vec![true; batch.num_rows()]))?,
+            }
+        }
+        let cut = |column: &ArrayRef| match &keep {
+            Some(keep) => filter(column, keep),
+            None => Ok(Arc::clone(column)),
+        };
+        let n_kept = keep.as_ref().map_or(batch.num_rows(), BooleanArray::true_count);
+        let mut made = computed.outputs.into_iter().peekable();
+        let mut columns = Vec::with_capacity(program.outputs.len());
+        for (place, output) in program.outputs.iter().enumerate() {
+            columns.push(match (made.next_if(|(of, _)| *of == place), output.as_column()) {
+                (Some((_, values)), _) => values,
+                (None, Some(column)) if column < program.n_inputs => cut(batch.column(column))?,
+                (None, _) if output.columns.is_empty() => output.evaluate(vec![], n_kept)?.into_array(n_kept)?,
+                (None, _) => return Err(crate::bug!("output {place} was not computed on the device").into()),
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(n_kept));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    /// Counts what each rule did, as far as the rows show it.
+    fn count(&self, batch: &RecordBatch, dropped_by: &[i32]) {
+        let text_bytes = text_bytes_per_row(batch);
+        self.metrics.rows_in.add(batch.num_rows());
+        self.metrics.text_bytes_in.add(text_bytes.iter().sum::<u64>() as usize);
+        let mut n_left = batch.num_rows();
+        for (index, metrics) in self.metrics.rules.iter().enumerate() {
+            metrics.rows_evaluated.add(n_left);
+            let dropped = dropped_by.iter().zip(&text_bytes).filter(|(rule, _)| **rule == index as i32);
+            for (_, n_bytes) in dropped {
+                n_left -= 1;
+                metrics.rows_dropped.add(1);
+                metrics.text_bytes_dropped.add(*n_bytes as usize);
+            }
+        }
+        for metrics in &self.metrics.steps {
+            metrics.rows.add(batch.num_rows());
+        }
+    }
+
+    /// Writes the dropped rows into the ledger. Their values are computed here: few rows are dropped by a rule that
+    /// somebody looks into, and the device need not send what nobody else reads.
+    fn record(&mut self, batch: &RecordBatch, keep: &BooleanArray) -> Result<()> {
+        let program = Arc::clone(&self.program);
+        let mut rows = Rows::new(&program, batch);
+        rows.keep(&arrow::compute::not(keep)?);
+        for (index, rule) in program.rules.iter().enumerate() {
+            if rows.n_alive == 0 {
+                break;
+            }
+            for &step in &rule.needs {
+                if !rows.has_run(step) {
+                    rows.run(step)?;
+                }
+            }
+            if let (Some(recorder), Some(keep)) = (&mut self.recorder, rows.holds(&rule.condition)?) {
+                recorder.note(index, &program, &mut rows, &keep)?;
+                rows.keep(&keep);
+            }
+        }
+        match &mut self.recorder {
+            Some(recorder) => recorder.end_batch(&program, batch),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error that says in which condition it happened. Errors of ours already say what a user needs.
+fn locate(rule: &Rule, error: DataFusionError) -> DataFusionError {
+    match Error::from(error) {
+        Error::Data(message) => Error::Data(format!("{message}\nin the condition `{}`", rule.label)).into(),
+        ours => ours.into(),
+    }
+}

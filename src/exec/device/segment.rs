@@ -1,0 +1,38 @@
+//! What one chain of operators on a device needs to know.
+
+use super::Engine;
+use crate::exec::{BatchSize, Door};
+use crate::gpu;
+use crate::logical::Resources;
+use std::sync::Arc;
+
+/// What device memory is set aside in.
+pub const MEMORY_UNIT_BYTES: usize = 64 << 10;
+
+/// A chain of operators that runs on a device, and how.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// What the kernel computes.
+    pub program: Arc<gpu::Program>,
+    /// The input's columns that are copied in, in the order of the program's.
+    pub columns: Vec<usize>,
+    /// The outputs that the device computes, ascending, each with its place among the program's results; all others are
+    /// columns of the input.
+    pub outputs: Vec<(usize, usize)>,
+    /// The batches that are sent.
+    pub batch: BatchSize,
+    /// Batches of one partition under way at once.
+    pub n_in_flight: usize,
+    /// What the query sets aside for these operators.
+    pub resources: Resources,
+    /// The memory that [`Resources::gpu_memory_bytes`] sets aside, in units of [`MEMORY_UNIT_BYTES`].
+    pub memory: Option<Arc<Door>>,
+    /// Whether to fail rather than to run on the CPU.
+    pub require: bool,
+    /// The devices. `None`: the plan was made for other hardware, to be looked at.
+    pub engine: Option<Arc<Engine>>,
+    /// Lines for EXPLAIN: where each operator runs, why, and what it costs.
+    pub notes: Vec<String>,
+    /// The copies in and back, for EXPLAIN.
+    pub copies: [String; 2],
+}
