@@ -11,6 +11,7 @@ mod suite {
     mod equivalence;
     mod errors;
     mod golden;
+    mod gpu;
     mod harness;
     mod index;
     mod ledger;

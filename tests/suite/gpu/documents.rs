@@ -1,0 +1,161 @@
+//! Documents to compare both sides on: random Unicode, words, lines, repetitions, empty ones, nulls, long ones.
+
+use super::super::harness::root;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Numbers that look random and are the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn of<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+        choices[self.below(choices.len())]
+    }
+}
+
+const WORDS: &[&str] = &[
+    "data",
+    "curation",
+    "naïve",
+    "Über",
+    "日本語",
+    "quality",
+    "filter",
+    "#tag",
+    "…",
+    "...",
+    "λ",
+    "emoji😀",
+    "a",
+    "the",
+    "of",
+    "and",
+    "with",
+    "text",
+    "x\ty",
+    "1234",
+    "http://ex.com/a?b",
+    "www.x.de",
+    "{",
+    "}",
+    "lorem ipsum",
+    "JavaScript",
+    "end.",
+    "what?",
+    "no!",
+    "\"quoted.\"",
+    "•",
+    "- item",
+    "•bullet",
+    "。",
+    "\u{3000}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{1c}",
+    "İ",
+    "\u{212a}",
+    "ß",
+    "½",
+    "٣",
+    "cookies",
+    "terms of use",
+    "read more",
+    "##",
+    "-",
+    "\u{345}",
+    "a\u{301}",
+    "e.g.",
+    "---",
+    "|",
+    "_x_",
+    "\r\n",
+    "\r",
+    "\u{b}",
+];
+
+/// One document; `None` is null.
+fn document(number: usize, random: &mut Random) -> Option<String> {
+    Some(match number % 23 {
+        3 => String::new(),
+        5 => return None,
+        7 => " \n \n\n".to_string(),
+        9 => {
+            let n_chars = random.below(200);
+            (0..n_chars).map(|_| char::from_u32(random.below(0x1_1000) as u32).unwrap_or('x')).collect()
+        }
+        10 => (0..random.below(80)).map(|_| char::from(random.below(128) as u8)).collect(),
+        11 => "one two three four five six ".repeat(random.below(12)),
+        _ => {
+            let few = 2 + random.below(WORDS.len() - 2);
+            let mut text = String::new();
+            for _ in 0..random.below(120) {
+                text.push_str(random.of(&["\n", "\n\n", "  ", " ", " ", " ", " ", " "]));
+                text.push_str(WORDS[random.below(few)]);
+            }
+            text
+        }
+    })
+}
+
+/// `n` documents as JSON Lines with `id`, `text`, and numbers `n`, `x`, `flag` that may be null.
+pub fn json_lines(n: usize, seed: u64) -> String {
+    let mut random = Random(seed);
+    let mut lines = String::new();
+    for id in 0..n {
+        let text = document(id, &mut random).map_or("null".to_string(), |text| serde_json::to_string(&text).unwrap());
+        let number = match random.below(5) {
+            0 => "null".to_string(),
+            1 => "0".to_string(),
+            _ => (random.below(2000) as i64 - 1000).to_string(),
+        };
+        let x = match random.below(6) {
+            0 => "null".to_string(),
+            1 => "-0.0".to_string(),
+            _ => format!("{:.3}", random.below(4000) as f64 / 1000.0 - 2.0),
+        };
+        let flag = random.of(&["true", "false", "null"]);
+        let _ = writeln!(lines, r#"{{"id":{id},"text":{text},"n":{number},"x":{x},"flag":{flag}}}"#);
+    }
+    lines
+}
+
+/// A file of documents, some of them a megabyte long.
+pub fn file() -> &'static PathBuf {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut lines = json_lines(301, 1);
+        let mut random = Random(99);
+        let repeated = "word ".repeat(200_000);
+        let varied: String = (0..150_000).map(|_| format!("w{} ", random.below(30_000))).collect();
+        for (id, text) in [(301, repeated), (302, varied)] {
+            let _ = writeln!(lines, r#"{{"id":{id},"text":"{text}","n":1,"x":0.5,"flag":true}}"#);
+        }
+        write("gpu-long.jsonl", &lines)
+    })
+}
+
+/// The same without the long ones.
+pub fn short_file() -> &'static PathBuf {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| write("gpu-short.jsonl", &json_lines(301, 2)))
+}
+
+fn write(name: &str, lines: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, lines).unwrap();
+    assert!(root().exists());
+    path
+}
