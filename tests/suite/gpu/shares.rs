@@ -8,7 +8,7 @@ fn query(hint: &str) -> String {
     let file = documents::short_file().to_string_lossy().into_owned();
     format!(
         "FROM '{file}' |> UNION ALL '{file}', '{file}', '{file}' \
-         |> WHERE words(text) > 3 {hint} |> SELECT id, alpha_ratio(text) AS alpha"
+         |> WHERE words(text) > 3 {hint} |> SELECT id, alpha_ratio(text) AS alpha {hint}"
     )
 }
 
