@@ -17,6 +17,9 @@ mod transfers;
 use standin::Standin;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+static RUNNING: Mutex<()> = Mutex::new(());
 
 /// NVIDIA's run-time compiler, if the environment names it.
 pub fn nvrtc() -> Option<PathBuf> {
@@ -53,6 +56,8 @@ pub fn curator(arguments: &[&str], standin: Option<&Standin>) -> Ran {
     }
     // Compiled kernels are kept between runs of the tests: the same sources give the same kernels.
     command.env("XDG_CACHE_HOME", PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    // One at a time: the stand-in works as hard as it can, and tests of the prompt beside it wait for answers.
+    let _alone = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let output = command.output().unwrap();
     Ran {
         code: output.status.code(),
