@@ -18,7 +18,16 @@ const HOST_BYTES: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Hardware {
     config: Config,
-    found: OnceLock<std::result::Result<Option<Arc<Found>>, String>>,
+    found: OnceLock<std::result::Result<Option<Arc<Found>>, Refusal>>,
+}
+
+/// Why there is nothing to plan for. Kept, as it is told for every query.
+#[derive(Debug)]
+enum Refusal {
+    /// What the user named cannot be used.
+    Wrong(String),
+    /// There is no GPU, and the run insists on one.
+    Missing(String),
 }
 
 /// What was found.
@@ -65,11 +74,16 @@ impl Hardware {
     /// The hardware with a GPU, if there is one and it may be used. An error if there is none and the run insists on
     /// one, or if the profile cannot be read.
     pub fn find(&self) -> Result<Option<Arc<Found>>> {
-        let found = self.found.get_or_init(|| self.look().map_err(|error| error.to_string()));
+        let found = self.found.get_or_init(|| {
+            self.look().map_err(|error| match error {
+                Error::Device(message) => Refusal::Missing(message),
+                other => Refusal::Wrong(other.to_string()),
+            })
+        });
         match found {
             Ok(found) => Ok(found.clone()),
-            Err(message) if self.config.profile.is_some() => Err(Error::Data(message.clone())),
-            Err(message) => Err(Error::Device(message.clone())),
+            Err(Refusal::Wrong(message)) => Err(Error::Data(message.clone())),
+            Err(Refusal::Missing(message)) => Err(Error::Device(message.clone())),
         }
     }
 
@@ -112,6 +126,10 @@ impl Hardware {
                 return Ok(None);
             }
         };
+        // Not found by name it is done without; the file that was named must be there.
+        if let (Some(_), Err(why)) = (&config.nvrtc, runtime.compiler().version()) {
+            return Err(Error::Data(why.to_string()));
+        }
         let Some(device) = runtime.devices().first() else { return Ok(None) };
         let info = device.info();
         let probed = ProbedDevice {

@@ -142,14 +142,14 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Prepares `expr` over the columns of `schema`.
-    pub fn new(expr: Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Result<Self> {
+    /// Prepares `expr` over the columns of `schema`, of which the first `n_inputs` are the input's.
+    pub fn new(expr: Arc<dyn PhysicalExpr>, schema: &SchemaRef, n_inputs: usize) -> Result<Self> {
         let mut columns: Vec<usize> = collect_columns(&expr).iter().map(Column::index).collect();
         columns.sort_unstable();
         columns.dedup();
-        // A lambda's variables are numbered after all columns, so those must stay where they are.
+        // A lambda's variables are numbered after the input's columns, so those must stay where they are.
         if expr.exists(|node| Ok(node.is::<LambdaExpr>()))? {
-            columns = (0..schema.fields().len()).collect();
+            columns = (0..n_inputs).collect();
         }
         let narrowed = expr
             .transform(|node| {

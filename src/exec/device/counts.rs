@@ -84,7 +84,7 @@ fn seconds(metrics: &MetricsSet, name: &str) -> String {
     format_seconds(sum(metrics, name) as f64 / 1e9)
 }
 
-/// `copies 3  bytes 12.0 MB (12000123)`.
+/// `copies 3  12.0 MB (12000123 bytes)  1.2 ms`.
 pub(super) fn copies_line(metrics: &MetricsSet) -> String {
     let n_bytes = sum(metrics, "copied_bytes");
     let (n_copies, time) = (sum(metrics, "copies"), seconds(metrics, "copy_time"));

@@ -54,7 +54,7 @@ pub(super) fn problem(
             makes: item.makes().to_vec(),
             rows_in: rows.n_rows,
             drops_rows: matches!(item, Item::Rule(_)),
-            cpu_seconds: found.profile.cpu.seconds(cpu_ns(program, item, items) * rows.n_rows),
+            cpu_seconds: found.profile.cpu.seconds(cpu_ns(program, item, items, gpu.is_ok()) * rows.n_rows),
             forced: match (hint.0, choice) {
                 (DeviceChoice::Cpu, _) => Some(Side::Cpu),
                 (DeviceChoice::Gpu, _) | (DeviceChoice::Auto, DeviceChoice::Gpu) => gpu.is_ok().then_some(Side::Gpu),
@@ -123,7 +123,7 @@ fn call_of(program: &Program, column: usize) -> Option<OperatorCall> {
 
 /// What one row of an item takes on one core. Statistics of one pass share the walk: those that no kernel computes pay
 /// for it first, so that the others count what they really add.
-fn cpu_ns(program: &Program, item: &Item, items: &[Item]) -> f64 {
+fn cpu_ns(program: &Program, item: &Item, items: &[Item], has_kernel: bool) -> f64 {
     let Item::Compute { step, columns } = item else {
         let Item::Rule(rule) = item else { return 0.0 };
         return program.rules[*rule].ns_per_row;
@@ -143,7 +143,7 @@ fn cpu_ns(program: &Program, item: &Item, items: &[Item]) -> f64 {
             let is_other =
                 |other: &&Item| matches!(other, Item::Compute { step: s, .. } if s == step) && *other != item;
             match items.iter().find(is_other) {
-                Some(other) if item.makes() < other.makes() => {
+                Some(other) if has_kernel => {
                     let all: Vec<usize> = columns.iter().chain(other.makes()).copied().collect();
                     (pass(&all) - pass(other.makes())).max(0.0)
                 }

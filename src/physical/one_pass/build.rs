@@ -180,7 +180,11 @@ impl<'a> Builder<'a> {
             steps,
             step_of,
             rules: vec![],
-            outputs: self.columns.iter().map(|expr| Narrow::new(Arc::clone(expr), &schema)).collect::<Result<_>>()?,
+            outputs: self
+                .columns
+                .iter()
+                .map(|expr| Narrow::new(Arc::clone(expr), &schema, self.n_inputs))
+                .collect::<Result<_>>()?,
             output_labels: self
                 .columns
                 .iter()
@@ -208,7 +212,7 @@ impl<'a> Builder<'a> {
         schema: &SchemaRef,
         program: &Program,
     ) -> Result<Rule> {
-        let narrow = Narrow::new(Arc::clone(condition), schema)?;
+        let narrow = Narrow::new(Arc::clone(condition), schema, self.n_inputs)?;
         let fails_below = narrow.columns.iter().any(|&column| self.slot_at(column).is_some_and(|slot| slot.can_fail));
         Ok(Rule {
             label: self.labels.of(condition)?,
@@ -216,7 +220,7 @@ impl<'a> Builder<'a> {
             can_fail: fails_below || cost::can_fail(condition, schema, self.prices)?,
             written,
             ns_per_row: cost::ns_per_row(condition, schema, self.prices)?,
-            compared: compared(condition, schema)?,
+            compared: compared(condition, schema, self.n_inputs)?,
             condition: narrow,
         })
     }
@@ -256,7 +260,7 @@ impl<'a> Builder<'a> {
                     }
                     _ => Work::Call { document: *document, column, call: call.clone(), label },
                 },
-                None => Work::Expr { column, expr: Narrow::new(Arc::clone(&made.expr), schema)?, label },
+                None => Work::Expr { column, expr: Narrow::new(Arc::clone(&made.expr), schema, self.n_inputs)?, label },
             };
             let ns_per_row = match &made.call {
                 Some((call, _)) => call.spec.cost.total_ns(1, TEXT_BYTES as usize),
@@ -300,7 +304,7 @@ fn dedup_in_order(steps: &mut Vec<usize>) {
 }
 
 /// The sides of a comparison with a constant.
-fn compared(condition: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Result<Option<Compared>> {
+fn compared(condition: &Arc<dyn PhysicalExpr>, schema: &SchemaRef, n_inputs: usize) -> Result<Option<Compared>> {
     let Some(binary) = condition.downcast_ref::<BinaryExpr>() else { return Ok(None) };
     let is_comparison = matches!(
         binary.op(),
@@ -308,7 +312,7 @@ fn compared(condition: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Result<Opt
     );
     match binary.right().downcast_ref::<Literal>().filter(|_| is_comparison) {
         Some(constant) => Ok(Some(Compared {
-            value: Narrow::new(Arc::clone(binary.left()), schema)?,
+            value: Narrow::new(Arc::clone(binary.left()), schema, n_inputs)?,
             threshold: constant.value().clone(),
         })),
         None => Ok(None),

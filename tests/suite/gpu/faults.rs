@@ -62,6 +62,15 @@ fn the_command_shows_what_devices_there_are() {
 }
 
 #[test]
+fn a_compiler_that_is_named_must_be_there() {
+    let query = query(&documents::short_file().to_string_lossy());
+    let arguments = ["query", "--device", "gpu", "--nvrtc", "/no/libnvrtc.so", "-e", &query];
+    let run = curator(&arguments, Some(&Standin::new()));
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("/no/libnvrtc.so"), "{}", run.stderr);
+}
+
+#[test]
 fn kernels_that_the_driver_is_too_old_for_do_not_stop_a_query() {
     let query = query(&documents::short_file().to_string_lossy());
     let run = on_gpu(&query, &Standin::new().driver_version(12_000), &[]);
