@@ -8,8 +8,8 @@ use super::spec::{Cpu, OpSpec, Returns, Statistic, StatisticValue, struct_fields
 use super::value::Args;
 use crate::{Error, Result, bug};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Float64Array, Float64Builder, Int64Array, Int64Builder,
-    LargeStringArray, ListArray, StringArray, StringBuilder, StringViewArray, StructArray,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, BooleanBuilder, Float64Array, Float64Builder,
+    Int64Array, Int64Builder, LargeStringArray, ListArray, StringArray, StringBuilder, StringViewArray, StructArray,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -92,6 +92,12 @@ pub fn evaluate_statistics(
     let n_rows = rows.map_or(documents.len(), <[u32]>::len);
     let mut columns =
         calls.iter().map(|(spec, args)| StatisticColumn::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
+    let nulls = documents.logical_nulls().map(|nulls| match rows {
+        None => nulls,
+        Some(rows) => {
+            NullBuffer::new(BooleanBuffer::collect_bool(n_rows, |place| nulls.is_valid(rows[place] as usize)))
+        }
+    });
     let needs = columns.iter().fold(Needs::TEXT, |needs, column| needs.and((column.statistic.needs)(column.args)));
     let mut doc = Doc::new();
     for place in 0..n_rows {
@@ -105,42 +111,58 @@ pub fn evaluate_statistics(
                 doc.read(text, needs);
                 columns.iter_mut().for_each(|column| column.push(&doc));
             }
-            None => columns.iter_mut().for_each(StatisticColumn::push_null),
+            None => columns.iter_mut().for_each(StatisticColumn::skip),
         }
     }
-    Ok(columns.into_iter().map(|column| column.values.finish()).collect())
+    Ok(columns.into_iter().map(|column| column.finish(nulls.clone())).collect())
 }
 
-/// The values of one statistic.
+/// The values of one statistic, with a neutral one where there is no document.
 struct StatisticColumn<'a> {
     statistic: Statistic,
     args: &'a Args,
-    values: FieldColumn,
+    values: StatisticValues,
+}
+
+enum StatisticValues {
+    Int(fn(&Doc, &Args) -> i64, Vec<i64>),
+    Float(fn(&Doc, &Args) -> f64, Vec<f64>),
+    Bool(fn(&Doc, &Args) -> bool, BooleanBufferBuilder),
 }
 
 impl<'a> StatisticColumn<'a> {
     fn new(spec: &OpSpec, args: &'a Args, n_rows: usize) -> Result<Self> {
         let Cpu::Statistic(statistic) = spec.cpu else { return Err(bug!("`{}` is no statistic", spec.name)) };
         let values = match statistic.value {
-            StatisticValue::Int(_) => FieldColumn::Int(Int64Builder::with_capacity(n_rows)),
-            StatisticValue::Float(_) => FieldColumn::Float(Float64Builder::with_capacity(n_rows)),
-            StatisticValue::Bool(_) => FieldColumn::Bool(BooleanBuilder::with_capacity(n_rows)),
+            StatisticValue::Int(of) => StatisticValues::Int(of, Vec::with_capacity(n_rows)),
+            StatisticValue::Float(of) => StatisticValues::Float(of, Vec::with_capacity(n_rows)),
+            StatisticValue::Bool(of) => StatisticValues::Bool(of, BooleanBufferBuilder::new(n_rows)),
         };
         Ok(Self { statistic, args, values })
     }
 
     fn push(&mut self, doc: &Doc) {
-        match (&mut self.values, self.statistic.value) {
-            (FieldColumn::Int(column), StatisticValue::Int(of)) => column.append_value(of(doc, self.args)),
-            (FieldColumn::Float(column), StatisticValue::Float(of)) => column.append_value(of(doc, self.args)),
-            (FieldColumn::Bool(column), StatisticValue::Bool(of)) => column.append_value(of(doc, self.args)),
-            // `new` made the column for this value.
-            _ => self.push_null(),
+        match &mut self.values {
+            StatisticValues::Int(of, values) => values.push(of(doc, self.args)),
+            StatisticValues::Float(of, values) => values.push(of(doc, self.args)),
+            StatisticValues::Bool(of, values) => values.append(of(doc, self.args)),
         }
     }
 
-    fn push_null(&mut self) {
-        self.values.push_null();
+    fn skip(&mut self) {
+        match &mut self.values {
+            StatisticValues::Int(_, values) => values.push(0),
+            StatisticValues::Float(_, values) => values.push(0.0),
+            StatisticValues::Bool(_, values) => values.append(false),
+        }
+    }
+
+    fn finish(self, nulls: Option<NullBuffer>) -> ArrayRef {
+        match self.values {
+            StatisticValues::Int(_, values) => Arc::new(Int64Array::new(values.into(), nulls)),
+            StatisticValues::Float(_, values) => Arc::new(Float64Array::new(values.into(), nulls)),
+            StatisticValues::Bool(_, values) => Arc::new(BooleanArray::new(values.build(), nulls)),
+        }
     }
 }
 

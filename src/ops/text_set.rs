@@ -3,6 +3,10 @@
 //! Most words are not members, and that must cost next to nothing: one look at their first byte and length says no.
 //! What is left is looked up by its first eight bytes, which for most words is the whole word.
 
+use super::doc::Word;
+use super::simd;
+use fearless_simd::dispatch;
+
 /// Texts, for asking whether one of them is this one.
 #[derive(Debug, Clone)]
 pub(crate) struct TextSet {
@@ -48,6 +52,36 @@ impl TextSet {
         set
     }
 
+    /// How many members there are that are not empty.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many of the words of `text` are members.
+    pub(crate) fn count(&self, text: &[u8], words: &[Word]) -> usize {
+        dispatch!(simd::level(), _ => self.count_members(text, words))
+    }
+
+    #[inline(always)]
+    fn count_members(&self, text: &[u8], words: &[Word]) -> usize {
+        let mut n_members = 0;
+        for words in words.chunks(64) {
+            // Words come without a pattern that a processor could foresee: which are to be looked up is a number, and
+            // nothing is decided before all 64 are seen.
+            let candidates = words.iter().enumerate().fold(0_u64, |candidates, (place, word)| {
+                let first = text.get(word.start as usize).copied().unwrap_or(0);
+                candidates | u64::from(self.may_contain(first, word.n_bytes())) << place
+            });
+            let mut rest = candidates;
+            while rest != 0 {
+                let word = words[rest.trailing_zeros() as usize];
+                n_members += usize::from(self.contains_bytes(&text[word.start as usize..word.end as usize]));
+                rest &= rest - 1;
+            }
+        }
+        n_members
+    }
+
     fn insert(&mut self, text: &str) {
         if self.contains(text) {
             return;
@@ -75,18 +109,18 @@ impl TextSet {
     }
 
     /// Whether `text` begins with a member.
-    pub(crate) fn begins(&self, text: &str) -> bool {
-        let Some(&first) = text.as_bytes().first() else { return self.has_empty };
-        self.has_empty
-            || self.lengths[usize::from(first)] != 0 && self.members.iter().any(|member| text.starts_with(member))
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        let Some(&first) = text.first() else { return self.has_empty };
+        let is_begin = |member: &String| text.starts_with(member.as_bytes());
+        self.has_empty || self.lengths[usize::from(first)] != 0 && self.members.iter().any(is_begin)
     }
 
     /// Whether `text` ends with a member.
-    pub(crate) fn ends(&self, text: &str) -> bool {
-        let Some(&last) = text.as_bytes().last() else { return self.has_empty };
+    pub(crate) fn ends(&self, text: &[u8]) -> bool {
+        let Some(&last) = text.last() else { return self.has_empty };
         match self.last[usize::from(last)] {
             End::None => self.has_empty,
-            End::OfMember => self.has_empty || self.members.iter().any(|member| text.ends_with(member)),
+            End::OfMember => self.has_empty || self.members.iter().any(|member| text.ends_with(member.as_bytes())),
             End::Member => true,
         }
     }
@@ -105,20 +139,24 @@ impl TextSet {
     /// Whether these bytes are a member.
     #[inline]
     pub(crate) fn contains_bytes(&self, bytes: &[u8]) -> bool {
-        let Some(&first) = bytes.first() else { return self.has_empty };
+        self.has_empty && bytes.is_empty() || self.member(bytes).is_some()
+    }
+
+    /// Which member these bytes are, as a number below [`TextSet::len`]; the empty text has none.
+    #[inline]
+    pub(crate) fn member(&self, bytes: &[u8]) -> Option<usize> {
+        let &first = bytes.first()?;
         if !self.may_contain(first, bytes.len()) {
-            return false;
+            return None;
         }
         let key = key(bytes);
         let mut place = self.place(key);
         loop {
             let slot = self.slots[place];
-            if slot.member == 0 {
-                return false;
-            }
-            let is_same = || bytes.len() <= 8 || self.members[slot.member as usize - 1].as_bytes() == bytes;
+            let member = (slot.member as usize).checked_sub(1)?;
+            let is_same = || bytes.len() <= 8 || self.members[member].as_bytes() == bytes;
             if slot.key == key && slot.n_bytes as usize == bytes.len() && is_same() {
-                return true;
+                return Some(member);
             }
             place = (place + 1) & (self.slots.len() - 1);
         }
@@ -130,16 +168,17 @@ impl TextSet {
     }
 }
 
-/// The first eight bytes as a number; for a shorter text of known length, all of it.
+/// The first eight bytes as a number, the first byte lowest; those that a shorter text does not have are 0.
 #[inline]
 fn key(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.first_chunk::<8>() {
         return u64::from_le_bytes(*eight);
     }
     if let (Some(start), Some(end)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        return u64::from(u32::from_le_bytes(*start)) | u64::from(u32::from_le_bytes(*end)) << 32;
+        // They overlap in bytes that are the same.
+        return u64::from(u32::from_le_bytes(*start)) | u64::from(u32::from_le_bytes(*end)) << (8 * (bytes.len() - 4));
     }
-    bytes.iter().fold(0, |key, byte| key << 8 | u64::from(*byte))
+    bytes.iter().rev().fold(0, |key, byte| key << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
@@ -160,7 +199,14 @@ mod tests {
         }
         for (text, begins, ends) in [("that's", true, false), ("cathe", false, true), ("x", false, false)] {
             let set = TextSet::new(&["the".to_string(), "that".to_string()]);
-            assert_eq!((set.begins(text), set.ends(text)), (begins, ends), "{text:?}");
+            assert_eq!((set.begins(text.as_bytes()), set.ends(text.as_bytes())), (begins, ends), "{text:?}");
+        }
+        let text = "the that he the\u{0}  ab";
+        let word = |start, end| Word { start, end };
+        let words = [word(0, 3), word(4, 8), word(9, 11), word(12, 16), word(18, 20)];
+        for (members, expected) in [(vec!["the", "that"], 2), (vec!["he", "ab"], 2), (vec!["the", "ab", long], 2)] {
+            let set = TextSet::new(&members.iter().map(|member| member.to_string()).collect::<Vec<_>>());
+            assert_eq!(set.count(text.as_bytes(), &words), expected, "{members:?}");
         }
         assert!(!TextSet::new(&[]).contains("") && !TextSet::new(&[]).contains("a"));
     }

@@ -1,57 +1,100 @@
 //! Characters, counted by kind.
 //!
-//! ASCII is counted by character, so that any class of ASCII characters is a sum; the others are counted by class, so
-//! that how many have a property is a sum too.
+//! ASCII is counted by the kinds that statistics ask for, each a mask of the walk; the others are counted by class, so that
+//! how many have a property is a sum.
+//! Not here: single ASCII characters and sets of them, which are found faster by looking for them
+//! ([`AsciiSet`](crate::ops::scan::AsciiSet)).
 
+use super::block::Masks;
 use crate::ops::scan::{Classes, MAX_CLASSES, Properties};
-use std::ops::RangeInclusive;
 
 /// How many characters of each kind a document has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharCounts {
-    /// How often each ASCII character occurs.
-    pub ascii: [u32; 128],
     /// All characters, ASCII or not.
     pub n_chars: usize,
+    pub(super) ascii: AsciiCounts,
     /// Characters outside ASCII: all, and by class.
     pub(super) n_wide: usize,
     pub(super) wide: [u32; MAX_CLASSES],
 }
 
+/// How many ASCII characters are of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct AsciiCounts {
+    letters: u32,
+    capitals: u32,
+    alphanumeric: u32,
+    /// What leaves a mark on paper.
+    graphic: u32,
+    /// White space; tab to carriage return; the space alone.
+    white_space: u32,
+    controls: u32,
+    spaces: u32,
+    /// Ends of a line other than the line feed.
+    rare_breaks: u32,
+}
+
+impl AsciiCounts {
+    /// Counts the characters of a block.
+    #[inline(always)]
+    pub(super) fn add(&mut self, masks: &Masks) {
+        self.letters += masks.letter.count_ones();
+        self.capitals += masks.capital.count_ones();
+        self.alphanumeric += masks.alphanumeric.count_ones();
+        self.graphic += masks.graphic.count_ones();
+        self.white_space += masks.space.count_ones();
+        self.controls += masks.control.count_ones();
+        self.spaces += masks.blank.count_ones();
+        self.rare_breaks += masks.rare_break.count_ones();
+    }
+
+    /// Without the spaces that the walk put behind the end of a text.
+    pub(super) fn without_spaces(self, n: u32) -> Self {
+        Self { white_space: self.white_space - n, spaces: self.spaces - n, ..self }
+    }
+}
+
 impl Default for CharCounts {
     fn default() -> Self {
-        Self { ascii: [0; 128], n_chars: 0, n_wide: 0, wide: [0; MAX_CLASSES] }
+        Self { n_chars: 0, ascii: AsciiCounts::default(), n_wide: 0, wide: [0; MAX_CLASSES] }
     }
 }
 
 impl CharCounts {
-    /// How often these ASCII characters occur, all together.
-    pub fn any_of(&self, characters: &[u8]) -> usize {
-        characters.iter().filter_map(|c| self.ascii.get(usize::from(*c))).map(|n| *n as usize).sum()
-    }
-
-    /// How often the ASCII characters of a range occur.
-    pub fn ascii_in(&self, range: RangeInclusive<u8>) -> usize {
-        let (first, last) = (usize::from(*range.start()), usize::from(*range.end()));
-        self.ascii.get(first..=last).unwrap_or_default().iter().map(|n| *n as usize).sum()
-    }
-
     /// The letters A to Z and a to z.
     pub fn ascii_letters(&self) -> usize {
-        self.ascii_in(b'A'..=b'Z') + self.ascii_in(b'a'..=b'z')
+        self.ascii.letters as usize
+    }
+
+    /// The letters A to Z.
+    pub fn ascii_capitals(&self) -> usize {
+        self.ascii.capitals as usize
     }
 
     /// The digits 0 to 9.
     pub fn ascii_digits(&self) -> usize {
-        self.ascii_in(b'0'..=b'9')
+        (self.ascii.alphanumeric - self.ascii.letters) as usize
     }
 
     /// ASCII punctuation, as in Python's `string.punctuation`.
     pub fn ascii_punctuation(&self) -> usize {
-        self.ascii_in(b'!'..=b'/')
-            + self.ascii_in(b':'..=b'@')
-            + self.ascii_in(b'['..=b'`')
-            + self.ascii_in(b'{'..=b'~')
+        (self.ascii.graphic - self.ascii.alphanumeric) as usize
+    }
+
+    /// ASCII white space for Python's `str.isspace()`: tab to carriage return, U+001C to U+001F, space.
+    pub fn ascii_white_space(&self) -> usize {
+        self.ascii.white_space as usize
+    }
+
+    /// Tab to carriage return, and the space: what C's `isspace` and Python's `string.whitespace` know.
+    pub fn ascii_blanks(&self) -> usize {
+        (self.ascii.controls + self.ascii.spaces) as usize
+    }
+
+    /// Whether something else than line feeds ends a line for Python's `str.splitlines()`.
+    pub(super) fn has_rare_break(&self) -> bool {
+        self.ascii.rare_breaks > 0 || self.wide(Properties::LINE_BREAK) > 0
     }
 
     /// Characters outside ASCII.
@@ -64,9 +107,9 @@ impl CharCounts {
         if self.n_wide == 0 {
             return 0;
         }
-        let classes = Classes::get();
-        let has = |class: usize| classes.properties(class as u8).any(properties);
-        self.wide.iter().enumerate().filter(|(class, n)| **n > 0 && has(*class)).map(|(_, n)| *n as usize).sum()
+        // Without a question whether a class occurs: so the compiler makes vectors of it.
+        let of_classes = self.wide.iter().zip(Classes::get().all());
+        of_classes.map(|(n, class)| if class.any(properties) { *n } else { 0 }).sum::<u32>() as usize
     }
 
     /// All letters: the Unicode property `Alphabetic`.

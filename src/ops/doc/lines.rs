@@ -5,6 +5,7 @@
 //!
 //! Not here: lines cut at other line breaks (`split_lines.rs`).
 
+use super::words::Word;
 use crate::ops::scan;
 
 /// A line, without its line feed.
@@ -45,9 +46,29 @@ impl Line {
         self.first == self.last
     }
 
+    /// How many characters it has without the white space at its ends.
+    pub fn n_trimmed_chars(self, text: &str) -> usize {
+        let (before, after) = (self.first - self.start, self.end - self.last);
+        if before + after == 0 || self.n_chars == self.end - self.start {
+            return (self.n_chars - before - after) as usize;
+        }
+        let cut = |from: u32, to: u32| scan::n_chars(text.get(from as usize..to as usize).unwrap_or_default());
+        self.n_chars as usize - cut(self.start, self.first) - cut(self.last, self.end)
+    }
+
     /// The line in its document.
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// The bytes of the line.
+    pub fn bytes(self, text: &str) -> &[u8] {
+        text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// The bytes of the line without the white space at its ends.
+    pub fn trimmed_bytes(self, text: &str) -> &[u8] {
+        text.as_bytes().get(self.first as usize..self.last as usize).unwrap_or_default()
     }
 
     /// The line without the white space at its ends.
@@ -61,24 +82,28 @@ impl Line {
 pub struct Lines {
     /// Each line, in order.
     pub all: Vec<Line>,
-    /// How many are not blank.
-    pub n_full: usize,
+    /// The places of those that are not blank. Blank lines come without a pattern that a processor could foresee, so
+    /// that each statistic asking again would be dear.
+    full: Vec<u32>,
 }
 
 impl Lines {
     /// The lines that are not blank.
-    pub fn full(&self) -> impl Iterator<Item = Line> {
-        self.all.iter().copied().filter(|line| !line.is_blank())
+    pub fn full(&self) -> impl ExactSizeIterator<Item = Line> {
+        self.full.iter().map(|place| self.all[*place as usize])
+    }
+
+    /// How many there are of them.
+    pub fn n_full(&self) -> usize {
+        self.full.len()
     }
 }
 
 /// Sixty-four bytes of a document: bit `i` speaks about byte `start + i`.
-pub(super) struct Here {
+pub(super) struct Here<'w> {
     pub(super) start: u32,
     /// Line feeds.
     pub(super) feeds: u64,
-    /// Bytes of words.
-    pub(super) word: u64,
     /// Where words begin.
     pub(super) begins: u64,
     /// Bytes that begin no character.
@@ -87,77 +112,74 @@ pub(super) struct Here {
     pub(super) n_inner: u32,
     /// Words that begin before `start`.
     pub(super) n_words: u32,
+    /// The words so far, those of these bytes too.
+    pub(super) words: &'w [Word],
 }
 
 /// Finds the lines.
 pub(super) struct LineWalk<'d> {
     lines: &'d mut Lines,
-    /// The line that is open: where it begins, and where its first word does.
+    /// Lines so far that are not blank.
+    n_full: usize,
+    /// Where the open line begins.
     start: u32,
-    first: Option<u32>,
-    /// The end of the last word.
-    last: u32,
-    /// Before the open line: bytes that begin no character, and words.
+    /// Before it: bytes that begin no character, and words.
     n_inner: u32,
     n_words: u32,
 }
 
 impl<'d> LineWalk<'d> {
     pub(super) fn new(lines: &'d mut Lines) -> Self {
-        Self { lines, start: 0, first: None, last: 0, n_inner: 0, n_words: 0 }
+        Self { lines, n_full: 0, start: 0, n_inner: 0, n_words: 0 }
     }
 
     /// Forgets the lines of another document.
     pub(super) fn begin(&mut self) {
         self.lines.all.clear();
-        self.lines.n_full = 0;
     }
 
     #[inline(always)]
     pub(super) fn block(&mut self, here: Here) {
-        let mut of_line = here.word;
         let mut feeds = here.feeds;
         while feeds != 0 {
             let bit = feeds.trailing_zeros();
             let before = (1 << bit) - 1;
-            self.see(here.start, of_line & before);
             let n_inner = if here.inner == 0 { 0 } else { (here.inner & before).count_ones() };
             let n_words = (here.begins & before).count_ones();
-            self.close(here.start + bit, here.n_inner + n_inner, here.n_words + n_words);
-            of_line &= !before;
+            self.close(here.start + bit, here.n_inner + n_inner, here.n_words + n_words, here.words);
             feeds &= feeds - 1;
         }
-        self.see(here.start, of_line);
     }
 
     /// The last line, which no line feed ends.
-    pub(super) fn finish(&mut self, end: u32, n_inner: u32, n_words: u32) {
-        self.close(end, n_inner, n_words);
+    pub(super) fn finish(&mut self, end: u32, n_inner: u32, n_words: u32, words: &[Word]) {
+        self.close(end, n_inner, n_words, words);
+        self.lines.full.truncate(self.n_full);
     }
 
-    /// Notes words of the open line.
+    /// Notes the open line, which ends before byte `end`; the numbers count what is before that, `words` has at least
+    /// those words.
     #[inline(always)]
-    fn see(&mut self, start: u32, word: u64) {
-        if word != 0 {
-            self.first = self.first.or(Some(start + word.trailing_zeros()));
-            self.last = start + u64::BITS - word.leading_zeros();
+    fn close(&mut self, end: u32, n_inner: u32, n_words: u32, words: &[Word]) {
+        // No word reaches over a line feed, so the first and the last word are the ends of the line without white space.
+        let is_full = n_words > self.n_words;
+        let first = words.get(self.n_words as usize).map_or(end, |word| word.start);
+        let last = words.get((n_words as usize).wrapping_sub(1)).map_or(end, |word| word.end);
+        // Noted in any case, and written over by the next line if this one is blank: that needs no foresight.
+        if self.lines.full.len() <= self.n_full {
+            self.lines.full.resize(2 * self.n_full + 16, 0);
         }
-    }
-
-    #[inline(always)]
-    fn close(&mut self, end: u32, n_inner: u32, n_words: u32) {
-        let (first, last) = self.first.map_or((end, end), |first| (first, self.last));
-        self.lines.n_full += usize::from(self.first.is_some());
+        self.lines.full[self.n_full] = self.lines.all.len() as u32;
+        self.n_full += usize::from(is_full);
         self.lines.all.push(Line {
             start: self.start,
             end,
-            first,
-            last,
+            first: if is_full { first } else { end },
+            last: if is_full { last } else { end },
             n_chars: end - self.start - (n_inner - self.n_inner),
             n_words: n_words - self.n_words,
         });
         self.start = end + 1;
-        self.first = None;
         self.n_inner = n_inner;
         self.n_words = n_words;
     }
@@ -179,7 +201,7 @@ mod tests {
             let mut doc = Doc::new();
             doc.read(text, Needs::LINES);
             assert_eq!(doc.lines().full().map(|line| line.trimmed(text)).collect::<Vec<_>>(), expected, "{text:?}");
-            assert_eq!(doc.lines().n_full, expected.len(), "{text:?}");
+            assert_eq!(doc.lines().n_full(), expected.len(), "{text:?}");
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use super::chars::CharCounts;
 use super::lines::{Line, Lines};
-use crate::ops::scan::Properties;
 
 /// The lines of a document, cut at every kind of line break.
 #[derive(Debug, Default)]
@@ -21,7 +20,7 @@ impl SplitLines {
     /// `lines` are those that line feeds separate; `chars`, if they were counted, tell which breaks there are.
     pub(super) fn read(&mut self, text: &str, lines: &Lines, chars: Option<&CharCounts>) {
         self.lines.clear();
-        if !chars.map_or_else(|| has_rare_break(text), counts_rare_break) {
+        if !chars.map_or_else(|| has_rare_break(text), CharCounts::has_rare_break) {
             let is_last_empty = lines.all.last().is_some_and(|last| last.start == last.end);
             self.n_shared = Some(lines.all.len() - usize::from(is_last_empty));
             return;
@@ -40,11 +39,6 @@ impl SplitLines {
             None => &self.lines,
         }
     }
-}
-
-/// Whether a break other than a line feed was counted.
-fn counts_rare_break(chars: &CharCounts) -> bool {
-    chars.any_of(b"\x0b\x0c\r\x1c\x1d\x1e") > 0 || chars.wide(Properties::LINE_BREAK) > 0
 }
 
 /// The lines of `text`, in order.

@@ -18,11 +18,13 @@
 //! Not here: what is noted of a line (`lines.rs`).
 
 use super::block::{BLOCK, Masks};
-use super::chars::CharCounts;
+use super::chars::{AsciiCounts, CharCounts};
 use super::lines::{Here, LineWalk, Lines};
 use super::needs::Needs;
 use super::words::{Word, WordCounts, WordKinds, WordLengths, Words};
 use crate::ops::scan::{Classes, MAX_CLASSES, Properties};
+use crate::ops::simd;
+use fearless_simd::{Simd, dispatch};
 
 /// What is to be found.
 pub(super) struct Parts<'d> {
@@ -51,19 +53,20 @@ pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
         chars: needs.has(Needs::CHARS),
         counts: needs.has(Needs::WORD_COUNTS),
         kinds: needs.has(Needs::WORD_KINDS),
-        spans: needs.has(Needs::WORDS),
+        spans: needs.has(Needs::WORDS) || needs.has(Needs::LINES),
         lengths: needs.has(Needs::WORD_LENGTHS),
         lines: needs.has(Needs::LINES),
     };
     match (asked.counts || asked.lines, asked.chars) {
-        (true, _) => walk::<true>(text, asked, parts),
-        (false, true) => walk::<false>(text, asked, parts),
+        (true, _) => dispatch!(simd::level(), simd => walk::<_, true>(simd, text, asked, parts)),
+        (false, true) => dispatch!(simd::level(), simd => walk::<_, false>(simd, text, asked, parts)),
         (false, false) => {}
     }
 }
 
 /// `WORDS` says that white space is looked for; characters are counted without.
-fn walk<const WORDS: bool>(text: &str, asked: Asked, parts: Parts) {
+#[inline(always)]
+fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Parts) {
     let Parts { chars, counts, kinds, words, lengths, lines } = parts;
     let bytes = text.as_bytes();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -71,7 +74,7 @@ fn walk<const WORDS: bool>(text: &str, asked: Asked, parts: Parts) {
         bytes,
         asked,
         classes: Classes::get(),
-        tables: [[0; 256]; 4],
+        ascii: AsciiCounts::default(),
         wide: [0; MAX_CLASSES],
         counts: WordCounts::default(),
         kinds: WordKinds::default(),
@@ -94,23 +97,19 @@ fn walk<const WORDS: bool>(text: &str, asked: Asked, parts: Parts) {
     if asked.lengths {
         state.lengths.clear();
     }
-    for (number, block) in blocks.iter().enumerate() {
-        state.block(block, number * BLOCK);
-    }
     // White space after the end closes the last word; a whole block of it if the text fills its blocks.
     let mut last = [b' '; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
-    state.block(&last, blocks.len() * BLOCK);
+    for (number, block) in blocks.iter().chain([&last]).enumerate() {
+        state.block(simd, block, number * BLOCK);
+    }
 
     if asked.lines {
-        state.lines.finish(bytes.len() as u32, state.n_inner, state.counts.n_words as u32);
+        state.lines.finish(bytes.len() as u32, state.n_inner, state.counts.n_words as u32, &state.spans);
     }
     if asked.chars {
         chars.n_chars = bytes.len() - state.n_inner as usize;
-        for (byte, count) in chars.ascii.iter_mut().enumerate() {
-            *count = state.tables.iter().map(|table| table[byte]).sum();
-        }
-        chars.ascii[usize::from(b' ')] -= (BLOCK - rest.len()) as u32;
+        chars.ascii = state.ascii.without_spaces((BLOCK - rest.len()) as u32);
         chars.n_wide = state.wide.iter().map(|n| *n as usize).sum();
         chars.wide = state.wide;
     }
@@ -130,8 +129,7 @@ struct Walk<'t, const WORDS: bool> {
     bytes: &'t [u8],
     asked: Asked,
     classes: &'static Classes,
-    /// How often each byte occurs. Four tables in turn: equal neighbours do not wait for each other.
-    tables: [[u32; 256]; 4],
+    ascii: AsciiCounts,
     /// How many characters outside ASCII are of each class.
     wide: [u32; MAX_CLASSES],
     counts: WordCounts,
@@ -160,15 +158,11 @@ struct Walk<'t, const WORDS: bool> {
 
 impl<const WORDS: bool> Walk<'_, WORDS> {
     #[inline(always)]
-    fn block(&mut self, block: &[u8; BLOCK], start: usize) {
+    fn block<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK], start: usize) {
+        let masks = Masks::of(simd, block);
         if self.asked.chars {
-            for four in block.as_chunks::<4>().0 {
-                for (table, byte) in self.tables.iter_mut().zip(four) {
-                    table[usize::from(*byte)] += 1;
-                }
-            }
+            self.ascii.add(&masks);
         }
-        let masks = Masks::of(block);
         let mut found = Found {
             space: masks.space | self.wide_space,
             alphabetic: masks.letter,
@@ -178,7 +172,7 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         };
         self.wide_space = 0;
         if masks.wide != 0 {
-            self.look_up(&mut found, masks.wide & !masks.inner, start);
+            self.look_up(&mut found, masks.wide & !masks.inner, masks.ideograph, start);
         }
         if WORDS {
             self.words(&found, masks.feed, start);
@@ -192,23 +186,23 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         let word = !found.space;
         let shifted = word << 1 | self.in_word;
         let (begins, ends) = (word & !shifted, shifted & !word);
-        if self.asked.lines {
-            self.lines.block(Here {
-                start: start as u32,
-                feeds,
-                word,
-                begins,
-                inner: found.inner,
-                n_inner: self.n_inner,
-                n_words: self.counts.n_words as u32,
-            });
-        }
         let n_words = begins.count_ones() as usize;
         if self.asked.spans {
             self.note_words(begins, ends, n_words, start as u32);
             if self.asked.lengths {
                 self.note_wide_words(found, begins, start as u32);
             }
+        }
+        if self.asked.lines {
+            self.lines.block(Here {
+                start: start as u32,
+                feeds,
+                begins,
+                inner: found.inner,
+                n_inner: self.n_inner,
+                n_words: self.counts.n_words as u32,
+                words: &self.spans,
+            });
         }
         if self.asked.counts {
             self.count_words(found, ends, start as u32);
@@ -290,28 +284,43 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         }
     }
 
-    /// Looks up the characters outside ASCII that begin in this block, at the bits `firsts`.
+    /// Looks up the characters outside ASCII that begin in this block, at the bits `firsts`; of `ideographs` it is
+    /// known what they are.
     #[inline(always)]
-    fn look_up(&mut self, found: &mut Found, mut firsts: u64, start: usize) {
-        while firsts != 0 {
-            let bit = firsts.trailing_zeros();
+    fn look_up(&mut self, found: &mut Found, firsts: u64, ideographs: u64, start: usize) {
+        // Most are plain letters: all are taken for such, and the others are put right.
+        found.alphabetic |= firsts;
+        found.letter |= firsts;
+        found.plain |= firsts;
+        self.wide[usize::from(Classes::LETTERS)] += firsts.count_ones();
+        let mut rest = firsts & !ideographs;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
             let class = self.classes.class(decode(self.bytes, start + bit as usize));
-            if self.asked.chars {
-                self.wide[usize::from(class) % MAX_CLASSES] += 1;
+            if class != Classes::LETTERS {
+                self.correct(found, class, bit, start);
             }
-            if WORDS {
-                let properties = self.classes.properties(class);
-                found.alphabetic |= u64::from(properties.any(Properties::ALPHABETIC)) << bit;
-                found.letter |= u64::from(properties.any(Properties::LETTER)) << bit;
-                found.plain |= u64::from(!properties.any(Properties::SYMBOL)) << bit;
-                if properties.any(Properties::SPACE) {
-                    let n_bytes = if self.bytes[start + bit as usize] < 0xe0 { 2 } else { 3 };
-                    let space = ((1_u128 << n_bytes) - 1) << bit;
-                    found.space |= space as u64;
-                    self.wide_space |= (space >> 64) as u64;
-                }
-            }
-            firsts &= firsts - 1;
+        }
+    }
+
+    /// What the character at `bit` is, which was taken for a plain letter.
+    #[inline(always)]
+    fn correct(&mut self, found: &mut Found, class: u8, bit: u32, start: usize) {
+        self.wide[usize::from(Classes::LETTERS)] -= 1;
+        self.wide[usize::from(class) % MAX_CLASSES] += 1;
+        if !WORDS {
+            return;
+        }
+        let properties = self.classes.properties(class);
+        found.alphabetic &= !(u64::from(!properties.any(Properties::ALPHABETIC)) << bit);
+        found.letter &= !(u64::from(!properties.any(Properties::LETTER)) << bit);
+        found.plain &= !(u64::from(properties.any(Properties::SYMBOL)) << bit);
+        if properties.any(Properties::SPACE) {
+            let n_bytes = if self.bytes[start + bit as usize] < 0xe0 { 2 } else { 3 };
+            let space = ((1_u128 << n_bytes) - 1) << bit;
+            found.space |= space as u64;
+            self.wide_space |= (space >> 64) as u64;
         }
     }
 }
@@ -359,13 +368,16 @@ fn n_inner(inner: u64, from: u32, to: u32) -> u32 {
 /// The character outside ASCII that begins at `at`.
 #[inline(always)]
 fn decode(bytes: &[u8], at: usize) -> u32 {
-    let byte = |i: usize| u32::from(bytes.get(at + i).copied().unwrap_or(0));
-    let inner = |i: usize| byte(i) & 0x3f;
-    let first = byte(0);
-    match first {
-        0..0xe0 => (first & 0x1f) << 6 | inner(1),
-        0xe0..0xf0 => (first & 0x0f) << 12 | inner(1) << 6 | inner(2),
-        _ => (first & 0x07) << 18 | inner(1) << 12 | inner(2) << 6 | inner(3),
+    let four = match bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
+        Some(four) => u32::from_be_bytes(*four),
+        // The last character of a text.
+        None => (0..4).fold(0, |four, i| four << 8 | u32::from(bytes.get(at + i).copied().unwrap_or(0))),
+    };
+    let inner = |i: u32| four >> (24 - 8 * i) & 0x3f;
+    match four >> 24 {
+        first @ 0..0xe0 => (first & 0x1f) << 6 | inner(1),
+        first @ 0xe0..0xf0 => (first & 0x0f) << 12 | inner(1) << 6 | inner(2),
+        first => (first & 0x07) << 18 | inner(1) << 12 | inner(2) << 6 | inner(3),
     }
 }
 
@@ -422,10 +434,13 @@ mod tests {
         let found = doc.word_lengths();
         prop_assert_eq!((found.longest(), found.median()), (lengths.longest(), lengths.median()));
         prop_assert_eq!(doc.chars().n_chars, text.chars().count());
-        for byte in 0..128_u8 {
-            let n = text.bytes().filter(|b| *b == byte).count();
-            prop_assert_eq!(doc.chars().ascii[usize::from(byte)] as usize, n, "{:?}", char::from(byte));
-        }
+        let n_bytes = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
+        prop_assert_eq!(doc.chars().ascii_letters(), n_bytes(u8::is_ascii_alphabetic));
+        prop_assert_eq!(doc.chars().ascii_capitals(), n_bytes(u8::is_ascii_uppercase));
+        prop_assert_eq!(doc.chars().ascii_digits(), n_bytes(u8::is_ascii_digit));
+        prop_assert_eq!(doc.chars().ascii_punctuation(), n_bytes(u8::is_ascii_punctuation));
+        prop_assert_eq!(doc.chars().ascii_white_space(), n_bytes(|b| b.is_ascii() && scan::is_space(char::from(*b))));
+        prop_assert_eq!(doc.chars().ascii_blanks(), n_bytes(|b| matches!(b, b'\t'..=b'\r' | b' ')));
         for property in [Properties::LETTER, Properties::SPACE, Properties::ALPHABETIC, Properties::SPECIAL] {
             let n = text.chars().filter(|c| !c.is_ascii() && Classes::get().of(*c).any(property)).count();
             prop_assert_eq!(doc.chars().wide(property), n);

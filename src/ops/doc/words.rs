@@ -124,16 +124,36 @@ impl WordLengths {
     /// Counts the words of a document; `wide` has those in which characters are not bytes.
     pub(super) fn read(&mut self, words: &[Word]) {
         let wide = std::mem::take(&mut self.wide);
+        // Every other word is counted in a table of its own: neighbours of equal length do not wait for each other.
+        let mut others = [0; 64];
         let mut next = 0;
         for &(place, n_chars) in &wide {
-            let ascii = words.get(next..place as usize).unwrap_or_default();
-            ascii.iter().for_each(|word| self.add(word.end - word.start));
+            self.add_ascii(words.get(next..place as usize).unwrap_or_default(), &mut others);
             self.add(n_chars);
             next = place as usize + 1;
         }
-        words.get(next..).unwrap_or_default().iter().for_each(|word| self.add(word.end - word.start));
+        self.add_ascii(words.get(next..).unwrap_or_default(), &mut others);
+        self.short.iter_mut().zip(others).for_each(|(count, other)| *count += other);
         self.sort();
         self.wide = wide;
+    }
+
+    /// Words whose characters are bytes.
+    #[inline(always)]
+    fn add_ascii(&mut self, words: &[Word], others: &mut [u32; 64]) {
+        let (pairs, last) = words.as_chunks::<2>();
+        for [word, other] in pairs {
+            let (length, other) = (word.end - word.start, other.end - other.start);
+            if length.max(other) >= 64 {
+                self.add(length);
+                self.add(other);
+                continue;
+            }
+            self.short[length as usize % 64] += 1;
+            others[other as usize % 64] += 1;
+            self.n_words += 2;
+        }
+        last.iter().for_each(|word| self.add(word.end - word.start));
     }
 
     #[inline(always)]

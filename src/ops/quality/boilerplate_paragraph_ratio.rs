@@ -59,6 +59,10 @@ fn boilerplate_paragraph_ratio(doc: &Doc) -> f64 {
         0 => Cow::Borrowed(doc.text()),
         _ => Cow::Owned(doc.text().to_lowercase()),
     };
+    let [(about_cookies, _), (about_privacy, _), (about_terms, _)] = &*PHRASES;
+    if !scan::FoldedFinder::any_occurs(&[&LOREM_IPSUM, about_cookies, about_privacy, about_terms], &lower) {
+        return 0.0;
+    }
     if LOREM_IPSUM.find_at(&lower, 0).is_some() {
         return 1.0;
     }

@@ -31,6 +31,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn bullet_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let bullets = args.set("bullets");
-    let has_bullet = |line: &Line| bullets.begins(line.trimmed(doc.text()));
-    scan::ratio(doc.lines().full().filter(has_bullet).count(), doc.lines().n_full)
+    let has_bullet = |line: &Line| bullets.begins(line.trimmed_bytes(doc.text()));
+    scan::ratio(doc.lines().full().filter(has_bullet).count(), doc.lines().n_full())
 }

@@ -1,6 +1,7 @@
 //! `char_ratio(text, characters)`: the share of given characters.
 
 use crate::ops::prelude::*;
+use crate::ops::scan::AsciiSet;
 use memchr::memmem;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -29,25 +30,33 @@ pub(super) static SPEC: OpSpec = OpSpec {
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/char_ratio.cu")).and_instructions_per_byte(10.0),
 };
 
-fn char_ratio(doc: &Doc, args: &Args) -> f64 {
-    let chars = doc.chars();
-    let mut n_hits = 0;
-    let mut seen = [false; 128];
-    let mut wide: Vec<char> = Vec::new();
-    for c in args.text("characters").chars() {
-        match seen.get_mut(c as usize) {
-            Some(seen) if !*seen => {
-                *seen = true;
-                n_hits += chars.ascii[c as usize] as usize;
-            }
-            None if !wide.contains(&c) => wide.push(c),
-            _ => {}
-        }
+/// The characters to look for.
+struct Characters {
+    ascii: AsciiSet,
+    wide: Vec<String>,
+}
+
+impl Characters {
+    fn of(args: &Args) -> Self {
+        let characters = args.text("characters");
+        let mut wide: Vec<char> = characters.chars().filter(|c| !c.is_ascii()).collect();
+        wide.sort_unstable();
+        wide.dedup();
+        Self { ascii: AsciiSet::new(characters), wide: wide.iter().map(char::to_string).collect() }
     }
-    if chars.n_wide() > 0 {
+
+    fn count(&self, doc: &Doc) -> usize {
         let text = doc.text().as_bytes();
-        let count = |c: &char| memmem::find_iter(text, c.encode_utf8(&mut [0; 4]).as_bytes()).count();
-        n_hits += wide.iter().map(count).sum::<usize>();
+        let n_ascii = self.ascii.count(text);
+        if doc.chars().n_wide() == 0 {
+            return n_ascii;
+        }
+        n_ascii + self.wide.iter().map(|c| memmem::find_iter(text, c).count()).sum::<usize>()
     }
-    scan::ratio(if args.bool("negate") { chars.n_chars - n_hits } else { n_hits }, chars.n_chars)
+}
+
+fn char_ratio(doc: &Doc, args: &Args) -> f64 {
+    let n_chars = doc.chars().n_chars;
+    let n_hits = args.prepared(Characters::of).map_or(0, |characters| characters.count(doc));
+    scan::ratio(if args.bool("negate") { n_chars - n_hits } else { n_hits }, n_chars)
 }

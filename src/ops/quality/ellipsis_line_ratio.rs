@@ -48,7 +48,7 @@ fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {
     };
     let is_broken = |line: &&str| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line, mark));
     let lines = doc.lines().full().map(|line| line.trimmed(doc.text()));
-    scan::ratio(lines.filter(is_broken).count(), doc.lines().n_full)
+    scan::ratio(lines.filter(is_broken).count(), doc.lines().n_full())
 }
 
 /// Whether the last two bytes of a line, if they are ASCII, are those of one of the marks.

@@ -28,12 +28,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn short_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let max_chars = args.count("max_chars");
-    let is_short = |line: &Line| {
-        let n_bytes = (line.last - line.first) as usize;
-        let is_ascii = line.n_chars == line.end - line.start;
-        // A character has one to four bytes, which settles most lines.
-        n_bytes <= max_chars
-            || !is_ascii && n_bytes / 4 <= max_chars && scan::n_chars(line.trimmed(doc.text())) <= max_chars
-    };
-    scan::ratio(doc.lines().full().filter(is_short).count(), doc.lines().n_full)
+    let is_short = |line: &Line| line.n_trimmed_chars(doc.text()) <= max_chars;
+    scan::ratio(doc.lines().full().filter(is_short).count(), doc.lines().n_full())
 }

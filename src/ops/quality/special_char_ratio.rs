@@ -24,8 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::CHARS,
         |doc, _| {
             let chars = doc.chars();
-            let space = chars.ascii_in(b'\t'..=b'\r') + chars.any_of(b" ");
-            let ascii = chars.ascii_punctuation() + chars.ascii_digits() + space;
+            let ascii = chars.ascii_punctuation() + chars.ascii_digits() + chars.ascii_blanks();
             scan::ratio(ascii + chars.wide(scan::Properties::SPECIAL), chars.n_chars)
         },
     ),

@@ -1,7 +1,6 @@
 //! `stop_words(text, words => […])`: how many words are stop words.
 
 use crate::ops::prelude::*;
-use std::collections::HashSet;
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "stop_words",
@@ -38,29 +37,37 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn stop_words(doc: &Doc, args: &Args) -> i64 {
     let (distinct, ignore_case, at_most) = (args.bool("distinct"), args.bool("ignore_case"), args.int("at_most"));
-    let words = args.set("words");
-    let mut seen = HashSet::new();
+    let (members, words) = (args.set("words"), doc.words());
+    let bytes = doc.text().as_bytes();
+    if !distinct && !ignore_case {
+        return (members.count(bytes, &words.spans) as i64).min(at_most);
+    }
+    // When all members were seen, no more can come.
+    let at_most = if distinct { at_most.min(members.len() as i64) } else { at_most };
+    let mut seen: Vec<Option<&[u8]>> = vec![None; members.len()];
     let mut lower = Vec::new();
     let mut n = 0;
-    let bytes = doc.text().as_bytes();
-    for word in &doc.words().spans {
+    for word in &words.spans {
         if n >= at_most {
             break;
         }
-        let first = bytes[word.start as usize];
-        let first = if ignore_case { first.to_ascii_lowercase() } else { first };
-        if !words.may_contain(first, word.n_bytes()) {
-            continue;
-        }
         let word = &bytes[word.start as usize..word.end as usize];
-        let is_member = if ignore_case {
+        let member = if ignore_case {
             lower.clear();
             lower.extend(word.iter().map(u8::to_ascii_lowercase));
-            words.contains_bytes(&lower)
+            members.member(&lower)
         } else {
-            words.contains_bytes(word)
+            members.member(word)
         };
-        n += i64::from(is_member && (!distinct || seen.insert(word.to_ascii_lowercase())));
+        let Some(member) = member else { continue };
+        if distinct {
+            // Members that differ in case only are one.
+            if seen[member].is_some() || seen.iter().flatten().any(|other| other.eq_ignore_ascii_case(word)) {
+                continue;
+            }
+            seen[member] = Some(word);
+        }
+        n += 1;
     }
     n
 }

@@ -29,7 +29,9 @@ static DOTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder
 
 fn symbol_to_word_ratio(doc: &Doc, _: &Args) -> f64 {
     let chars = doc.chars();
-    let n_dots = if chars.any_of(b".") < 3 { 0 } else { DOTS.find_iter(doc.text().as_bytes()).count() };
-    let n_symbols = chars.any_of(b"#") + n_dots + chars.wide(scan::Properties::ELLIPSIS);
+    let text = doc.text().as_bytes();
+    let n_dots = DOTS.find_iter(text).count();
+    let n_hashes = memchr::memchr_iter(b'#', text).count();
+    let n_symbols = n_hashes + n_dots + chars.wide(scan::Properties::ELLIPSIS);
     scan::ratio(n_symbols, doc.word_counts().n_words)
 }

@@ -30,6 +30,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn unterminated_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let marks = args.set("marks");
-    let has_none = |line: &Line| !marks.ends(line.trimmed(doc.text()));
-    scan::ratio(doc.lines().full().filter(has_none).count(), doc.lines().n_full)
+    let has_none = |line: &Line| !marks.ends(line.trimmed_bytes(doc.text()));
+    scan::ratio(doc.lines().full().filter(has_none).count(), doc.lines().n_full())
 }

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::CHARS,
         |doc, _| {
             let chars = doc.chars();
-            let n_capitals = chars.ascii_in(b'A'..=b'Z') + chars.wide(scan::Properties::UPPERCASE);
+            let n_capitals = chars.ascii_capitals() + chars.wide(scan::Properties::UPPERCASE);
             scan::ratio(n_capitals, chars.alphabetic())
         },
     ),

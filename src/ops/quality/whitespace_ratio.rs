@@ -22,8 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::CHARS,
         |doc, _| {
             let chars = doc.chars();
-            let ascii = chars.ascii_in(b'\t'..=b'\r') + chars.ascii_in(0x1c..=b' ');
-            scan::ratio(ascii + chars.wide(scan::Properties::SPACE), chars.n_chars)
+            scan::ratio(chars.ascii_white_space() + chars.wide(scan::Properties::SPACE), chars.n_chars)
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/whitespace_ratio.cu")),

@@ -63,13 +63,16 @@ const N_PAGES: usize = 0x110000 / PAGE;
 /// like another one.
 pub(crate) struct Classes {
     pages: [u8; N_PAGES],
-    classes: Vec<[u8; PAGE]>,
+    classes: Box<[[u8; PAGE]; 256]>,
     properties: [Properties; MAX_CLASSES],
 }
 
 static CLASSES: LazyLock<Classes> = LazyLock::new(Classes::build);
 
 impl Classes {
+    /// The class of letters that have no case or are in lower case: of most characters in most texts.
+    pub(crate) const LETTERS: u8 = 1;
+
     /// The table.
     pub(crate) fn get() -> &'static Classes {
         &CLASSES
@@ -79,13 +82,19 @@ impl Classes {
     #[inline(always)]
     pub(crate) fn class(&self, code_point: u32) -> u8 {
         let page = self.pages.get(code_point as usize / PAGE).copied().unwrap_or(0);
-        self.classes.get(usize::from(page)).map_or(0, |page| page[code_point as usize % PAGE])
+        self.classes[usize::from(page)][code_point as usize % PAGE]
     }
 
     /// What all characters of a class have.
     #[inline(always)]
     pub(crate) fn properties(&self, class: u8) -> Properties {
         self.properties[usize::from(class) % MAX_CLASSES]
+    }
+
+    /// The same for every class, in order.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> &[Properties; MAX_CLASSES] {
+        &self.properties
     }
 
     /// What a character has.
@@ -138,8 +147,9 @@ impl Classes {
         }
         of['…' as usize] = of['…' as usize].and(Properties::ELLIPSIS);
 
-        let mut properties = vec![Properties::NONE];
-        let mut classes: Vec<[u8; PAGE]> = Vec::new();
+        let mut properties = vec![Properties::NONE, Properties::LETTER.and(Properties::ALPHABETIC)];
+        let mut classes = Box::new([[0; PAGE]; 256]);
+        let mut n_classes = 0;
         let mut pages = [0; N_PAGES];
         for (number, characters) in of.chunks_exact(PAGE).enumerate() {
             let mut page = [0; PAGE];
@@ -150,13 +160,14 @@ impl Classes {
                 });
                 *class = known as u8;
             }
-            let known = classes.iter().position(|other| *other == page).unwrap_or_else(|| {
-                classes.push(page);
-                classes.len() - 1
+            let known = classes[..n_classes].iter().position(|other| *other == page).unwrap_or_else(|| {
+                classes[n_classes] = page;
+                n_classes += 1;
+                n_classes - 1
             });
             pages[number] = known as u8;
         }
-        debug_assert!(classes.len() <= 256 && properties.len() <= MAX_CLASSES);
+        debug_assert!(properties.len() <= MAX_CLASSES);
         properties.resize(MAX_CLASSES, Properties::NONE);
         let mut table = Classes { pages, classes, properties: [Properties::NONE; MAX_CLASSES] };
         table.properties.copy_from_slice(&properties);

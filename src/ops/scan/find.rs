@@ -1,16 +1,18 @@
 //! Finds a string in a text, with A taken for a: 64 places at a time.
 //!
 //! Of the string's bytes the two rarest are chosen. A place can only begin a match if both are there, at their
-//! distances; sixteen places are compared with two vector comparisons, and few remain to be checked byte by byte.
+//! distances; all places of a vector are compared with two comparisons, and few remain to be checked byte by byte.
 //!
 //! ```text
 //! needle  p r i v a c y            text    … t h e   p r i v a c y   p o l i c y …
 //!         .     v   c .  rarest    == v?                   1
 //!                                  == c?                   1 (two places on)          → check this place
 //! ```
-//! Not here: more than one string at once; a caller that has several gives each a finder.
+//! Several strings are looked for at once only to learn whether one of them occurs at all: in most documents none does.
 
-use wide::u8x16;
+use crate::ops::simd;
+use fearless_simd::prelude::*;
+use fearless_simd::{dispatch, u8x64};
 
 /// Bytes of lower-cased text, the most frequent first. What is not here is rarer than all.
 const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumpfgwybv,.k-'x0q1jz2\n\"93/58467:();?&!#";
@@ -19,10 +21,12 @@ const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumpfgwybv,.k-'x0q1jz2\n\"93/58467:();
 #[derive(Debug, Clone)]
 pub(crate) struct FoldedFinder {
     needle: Vec<u8>,
-    /// Where its two rarest bytes are, the bytes, and the bit that makes a letter lower-case.
+    /// Where its two rarest bytes are, in order, the bytes, and the bit that makes a letter lower-case.
     rare: [usize; 2],
     rare_bytes: [u8; 2],
     case_bits: [u8; 2],
+    /// How far apart they are.
+    distance: u32,
 }
 
 const BLOCK: usize = 64;
@@ -33,11 +37,12 @@ impl FoldedFinder {
         let needle = needle.to_ascii_lowercase().into_bytes();
         let rank = |at: &usize| BY_FREQUENCY.iter().position(|byte| *byte == needle[*at]).unwrap_or(usize::MAX);
         let first = (0..needle.len()).max_by_key(rank).unwrap_or(0);
-        let second = (0..needle.len()).filter(|at| needle[*at] != needle[first]).max_by_key(rank).unwrap_or(first);
-        let rare = [first, second];
+        let is_near = |at: &usize| at.abs_diff(first) < BLOCK && needle[*at] != needle[first];
+        let second = (0..needle.len()).filter(is_near).max_by_key(rank).unwrap_or(first);
+        let rare = [first.min(second), first.max(second)];
         let rare_bytes = rare.map(|at| needle.get(at).copied().unwrap_or(0));
         let case_bits = rare_bytes.map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
-        Self { needle, rare, rare_bytes, case_bits }
+        Self { needle, rare, rare_bytes, case_bits, distance: (rare[1] - rare[0]) as u32 }
     }
 
     /// The first match that begins at byte `from` or later.
@@ -47,38 +52,93 @@ impl FoldedFinder {
             return (from <= text.len()).then_some(from);
         }
         let last_start = text.len().checked_sub(self.needle.len())?;
+        dispatch!(simd::level(), simd => self.find_within(simd, text, from, last_start))
+    }
+
+    /// The first match that begins between `from` and `last_start`, both included.
+    #[inline(always)]
+    fn find_within<S: Simd>(&self, simd: S, text: &[u8], from: usize, last_start: usize) -> Option<usize> {
+        let Some(last_block) = (last_start + 1).checked_sub(BLOCK) else {
+            return (from..=last_start).find(|place| self.is_at(text, *place));
+        };
         let mut at = from;
-        // The vectors of the last places would reach past the end; those places are checked one by one below.
-        while at + BLOCK <= last_start + 1 {
-            let mut candidates = self.candidates(text, at);
+        while at <= last_start {
+            // The last vector overlaps the one before, so that it does not reach past the end.
+            let start = at.min(last_block);
+            let mut candidates = self.candidates(simd, text, start) & u64::MAX << (at - start);
             while candidates != 0 {
-                let place = at + candidates.trailing_zeros() as usize;
+                let place = start + candidates.trailing_zeros() as usize;
                 if self.is_at(text, place) {
                     return Some(place);
                 }
                 candidates &= candidates - 1;
             }
-            at += BLOCK;
+            at = start + BLOCK;
         }
-        (at..=last_start).find(|place| self.is_at(text, *place))
+        None
+    }
+
+    /// Whether one of several strings occurs.
+    pub(crate) fn any_occurs<const N: usize>(finders: &[&FoldedFinder; N], text: &str) -> bool {
+        let text = text.as_bytes();
+        dispatch!(simd::level(), simd => Self::any_within(simd, finders, text))
+    }
+
+    /// Each byte is loaded once: where the rare bytes of all strings are is a number each, and shifting it tells where
+    /// both are at their distance.
+    #[inline(always)]
+    fn any_within<S: Simd, const N: usize>(simd: S, finders: &[&FoldedFinder; N], text: &[u8]) -> bool {
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
+        let mut last = [0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        // Where the earlier rare bytes were in the block before.
+        let mut before = [0_u64; N];
+        for (number, block) in blocks.iter().chain([&last]).enumerate() {
+            let bytes = u8x64::from_slice(simd, block);
+            let mut places = [0_u64; N];
+            let mut any = 0;
+            // Plain loops: what a closure does might be compiled for another processor.
+            for which in 0..N {
+                let finder = finders[which];
+                let earlier = (bytes | finder.case_bits[0]).simd_eq(finder.rare_bytes[0]).to_bitmask();
+                let later = (bytes | finder.case_bits[1]).simd_eq(finder.rare_bytes[1]).to_bitmask();
+                // In two steps, because a shift by 64 is none.
+                places[which] = later & (earlier << finder.distance | before[which] >> 1 >> (63 - finder.distance));
+                any |= places[which];
+                before[which] = earlier;
+            }
+            if any != 0
+                && finders.iter().zip(places).any(|(finder, places)| finder.is_one_of(text, number * BLOCK, places))
+            {
+                return true;
+            }
+        }
+        finders.iter().any(|finder| finder.needle.is_empty())
+    }
+
+    /// Whether a match has its later rare byte at one of the places, a bit each from `at` on.
+    #[inline(always)]
+    fn is_one_of(&self, text: &[u8], at: usize, mut places: u64) -> bool {
+        while places != 0 {
+            let start = (at + places.trailing_zeros() as usize).checked_sub(self.rare[1]);
+            if start.is_some_and(|start| self.is_at(text, start)) {
+                return true;
+            }
+            places &= places - 1;
+        }
+        false
     }
 
     /// Which of the places from `at` on have both rare bytes, a bit each.
     #[inline(always)]
-    fn candidates(&self, text: &[u8], at: usize) -> u64 {
-        let block = |rare: usize| text.get(at + rare..).and_then(|rest| rest.first_chunk::<BLOCK>());
-        let (Some(first), Some(second)) = (block(self.rare[0]), block(self.rare[1])) else { return 0 };
-        let quarters = first.as_chunks::<16>().0.iter().zip(second.as_chunks::<16>().0).enumerate();
-        quarters.fold(0, |candidates, (quarter, (first, second))| {
-            let same = self.is_rare(0, *first) & self.is_rare(1, *second);
-            candidates | u64::from(same.to_bitmask()) << (16 * quarter)
-        })
-    }
-
-    #[inline(always)]
-    fn is_rare(&self, which: usize, bytes: [u8; 16]) -> u8x16 {
-        // The case bit is set in the text where the needle has a letter; elsewhere nothing changes.
-        (u8x16::new(bytes) | u8x16::splat(self.case_bits[which])).simd_eq(u8x16::splat(self.rare_bytes[which]))
+    fn candidates<S: Simd>(&self, simd: S, text: &[u8], at: usize) -> u64 {
+        let is_rare = |which: usize| {
+            let bytes = text.get(at + self.rare[which]..).and_then(|rest| rest.first_chunk::<BLOCK>())?;
+            // The case bit is set in the text where the needle has a letter; elsewhere nothing changes.
+            Some((u8x64::from_slice(simd, bytes) | self.case_bits[which]).simd_eq(self.rare_bytes[which]))
+        };
+        let (Some(first), Some(second)) = (is_rare(0), is_rare(1)) else { return 0 };
+        (first & second).to_bitmask()
     }
 
     fn is_at(&self, text: &[u8], place: usize) -> bool {
@@ -97,6 +157,12 @@ mod tests {
             let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
             let expected = text[from..].to_ascii_lowercase().find(&needle.to_ascii_lowercase()).map(|at| at + from);
             prop_assert_eq!(FoldedFinder::new(&needle).find_at(&text, from), expected);
+            let longer = format!("{needle}a\u{e9}b");
+            let lower = text.to_ascii_lowercase();
+            let occurs = [&needle, &longer].iter().any(|needle| lower.contains(&needle.to_ascii_lowercase()));
+            let finders = [&FoldedFinder::new(&needle), &FoldedFinder::new(&longer)];
+            prop_assert_eq!(FoldedFinder::any_occurs(&finders, &text), occurs);
+            prop_assert_eq!(FoldedFinder::any_occurs(&[finders[1]], &text), lower.contains(&longer));
         }
     }
 }

@@ -6,6 +6,7 @@
 //! - **line**: what a line feed ends; a carriage return before it belongs to the line's end. A last line feed opens no
 //!   further line, so `''` has no line and `'a\n'` has one
 
+mod ascii_set;
 mod class;
 mod digits;
 mod find;
@@ -15,6 +16,7 @@ mod urls;
 
 use std::str::Lines;
 
+pub(crate) use ascii_set::AsciiSet;
 pub(crate) use class::{Classes, MAX_CLASSES, Properties};
 pub(crate) use digits::is_decimal_digit;
 pub(crate) use find::FoldedFinder;

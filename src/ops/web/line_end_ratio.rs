@@ -33,7 +33,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         let trimmed = args.bool("trim");
         let mut n_hits = 0;
         let n_lines = for_each_line(doc, args, |line| {
-            let line = if trimmed { line.trimmed(doc.text()) } else { line.of(doc.text()) };
+            let line = if trimmed { line.trimmed_bytes(doc.text()) } else { line.bytes(doc.text()) };
             n_hits += usize::from(ends.ends(line));
         });
         scan::ratio(n_hits, n_lines)

@@ -28,25 +28,25 @@ pub(super) fn needs(args: &Args) -> Needs {
 /// Calls `visit` with each line, and gives the number of lines.
 pub(super) fn for_each_line(doc: &Doc, args: &Args, mut visit: impl FnMut(Line)) -> usize {
     let mut n_lines = 0;
-    let mut count = |line: &Line| {
+    let mut count = |line: Line| {
         n_lines += 1;
-        visit(*line);
+        visit(line);
     };
     match args.text("lines") {
-        "any_break" => doc.split_lines().iter().for_each(count),
+        "any_break" => doc.split_lines().iter().copied().for_each(count),
         "merged" => {
             let lines = &doc.lines().all;
             let is_end = |i: usize| i == 0 || i + 1 == lines.len();
             // Only at the ends of the document can a run leave an empty piece.
             let pieces = lines.iter().enumerate().filter(|(i, line)| line.start < line.end || is_end(*i));
-            pieces.for_each(|(_, line)| count(line));
+            pieces.for_each(|(_, line)| count(*line));
         }
-        "solid" => doc.lines().all.iter().filter(|line| !line.is_blank()).for_each(count),
+        "solid" => doc.lines().full().for_each(count),
         "crlf" => {
             let lines = doc.lines().all.iter().map(|line| without_carriage_return(doc.text(), *line));
-            lines.filter(|line| line.start < line.end).for_each(|line| count(&line));
+            lines.filter(|line| line.start < line.end).for_each(count);
         }
-        _ => doc.lines().all.iter().for_each(count),
+        _ => doc.lines().all.iter().copied().for_each(count),
     }
     n_lines
 }

@@ -29,7 +29,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |_| Needs::LINES,
         |doc, args| {
             let ends = args.set("ends");
-            sum_lines(doc, args, |line| !ends.ends(line.trimmed(doc.text())))
+            sum_lines(doc, args, |line| !ends.ends(line.trimmed_bytes(doc.text())))
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/lines_without_end.cu")).and_instructions_per_byte(15.0),

@@ -1,6 +1,7 @@
 //! `terminal_line_ratio(text)`: the share of lines that end like a sentence.
 
 use super::line_kinds::{about_lines, for_each_line, lines_option, needs};
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -25,9 +26,15 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(0.3), // estimate
     cpu: Cpu::measure(needs, |doc, args| {
         let mut n_hits = 0;
-        let n_lines =
-            for_each_line(doc, args, |line| n_hits += usize::from(line.of(doc.text()).ends_with(scan::is_terminal)));
+        let n_lines = for_each_line(doc, args, |line| n_hits += usize::from(ends_in_mark(line, doc.text())));
         scan::ratio(n_hits, n_lines)
     }),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/terminal_line_ratio.cu")).and_instructions_per_byte(10.0),
 };
+
+fn ends_in_mark(line: Line, text: &str) -> bool {
+    match line.bytes(text).last() {
+        Some(last) if last.is_ascii() => scan::is_terminal(char::from(*last)),
+        _ => line.of(text).ends_with(scan::is_terminal),
+    }
+}
