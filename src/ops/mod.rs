@@ -29,6 +29,7 @@ mod repetition;
 mod safety;
 pub(crate) mod scan;
 mod signals;
+mod simd;
 mod spec;
 mod text;
 mod text_set;
