@@ -61,8 +61,8 @@ fn least_32(hashes: &[u32], a: &[u32], b: &[u32], least: &mut [u32]) {
 fn lanes_32<const N: usize>(hashes: &[u32], a: &[u32; N], b: &[u32; N], least: &mut [u32; N]) {
     let mut held = *least;
     for hash in hashes {
-        for lane in 0..N {
-            held[lane] = held[lane].min(hash.wrapping_mul(a[lane]).wrapping_add(b[lane]));
+        for ((held, a), b) in held.iter_mut().zip(a).zip(b) {
+            *held = (*held).min(hash.wrapping_mul(*a).wrapping_add(*b));
         }
     }
     *least = held;
@@ -103,8 +103,8 @@ fn least_61(hashes: &[u64], a: &[u64], b: &[u64], least: &mut [u64]) {
         // All are below 2⁶², so signed numbers compare alike, and more processors can do that in vectors.
         let mut held = least.map(|least| least as i64);
         for hash in hashes {
-            for lane in 0..LANES_64 {
-                held[lane] = held[lane].min(reduce(hash.wrapping_mul(a[lane]).wrapping_add(b[lane])));
+            for ((held, a), b) in held.iter_mut().zip(a).zip(b) {
+                *held = (*held).min(reduce(hash.wrapping_mul(*a).wrapping_add(*b)));
             }
         }
         *least = held.map(|held| held as u64);
