@@ -16,6 +16,15 @@ const REST_32: usize = 8;
 /// Permutations of 64 bits.
 const LANES_64: usize = 8;
 
+/// The firsts and the seconds of pairs, each filled up to whole vectors.
+fn side_by_side<T: Copy + Default>(pairs: &[(T, T)], lanes: usize) -> (Vec<T>, Vec<T>) {
+    let (mut firsts, mut seconds): (Vec<T>, Vec<T>) = pairs.iter().copied().unzip();
+    let n_padded = pairs.len().next_multiple_of(lanes);
+    firsts.resize(n_padded, T::default());
+    seconds.resize(n_padded, T::default());
+    (firsts, seconds)
+}
+
 /// a·h + b mod 2³², for each of several pairs.
 #[derive(Debug, Clone)]
 pub(super) struct Permutations32 {
@@ -26,13 +35,8 @@ pub(super) struct Permutations32 {
 
 impl Permutations32 {
     pub(super) fn new(pairs: &[(u32, u32)]) -> Self {
-        let n_padded = pairs.len().next_multiple_of(REST_32);
-        let padded = |of: fn(&(u32, u32)) -> u32| {
-            let mut values: Vec<u32> = pairs.iter().map(of).collect();
-            values.resize(n_padded, 0);
-            values
-        };
-        Self { a: padded(|pair| pair.0), b: padded(|pair| pair.1), n: pairs.len() }
+        let (a, b) = side_by_side(pairs, REST_32);
+        Self { a, b, n: pairs.len() }
     }
 
     /// Appends the least value of each; without hashes, the greatest number.
@@ -78,13 +82,8 @@ pub(super) struct Permutations61 {
 
 impl Permutations61 {
     pub(super) fn new(pairs: &[(u64, u64)]) -> Self {
-        let n_padded = pairs.len().next_multiple_of(LANES_64);
-        let padded = |of: fn(&(u64, u64)) -> u64| {
-            let mut values: Vec<u64> = pairs.iter().map(of).collect();
-            values.resize(n_padded, 0);
-            values
-        };
-        Self { a: padded(|pair| pair.0), b: padded(|pair| pair.1), n: pairs.len() }
+        let (a, b) = side_by_side(pairs, LANES_64);
+        Self { a, b, n: pairs.len() }
     }
 
     /// Appends the least value of each; without hashes, a number that is no remainder.
