@@ -120,7 +120,8 @@ fn pairs_of_any_shape_are_united_in_a_few_passes_over_them() {
     // Without memory there are as many ranges as there can be, and all of them have to be gone through.
     let n_rows = 60_000_u64;
     let random = |n: u64| (mix(2 * n) % n_rows, mix(2 * n + 1) % n_rows);
-    let shapes: [(&str, u64, u64, &dyn Fn(u64) -> (u64, u64)); 6] = [
+    type Pair<'a> = &'a dyn Fn(u64) -> (u64, u64);
+    let shapes: [(&str, u64, u64, Pair<'_>); 6] = [
         ("a giant component", 5 * n_rows / 2, 8, &random),
         ("as many pairs as rows", n_rows, 5, &random),
         ("a chain in order", n_rows - 1, 2, &|n| (n, n + 1)),
