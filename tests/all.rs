@@ -13,6 +13,7 @@ mod suite {
     mod golden;
     mod gpu;
     mod harness;
+    mod incremental;
     mod index;
     mod ledger;
     mod library;

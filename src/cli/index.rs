@@ -111,16 +111,24 @@ fn left_over(file: &str) -> String {
 
 /// The index as a person reads it.
 fn describe(info: &IndexInfo) -> String {
+    let held = if info.parameters.has_vectors() { "vector" } else { "key" };
     let mut text = format!(
         "{}\n{}, {}, {}; a lookup takes {} of memory\nformat {}, written by {}\n",
         info.parameters,
         plural(info.n_docs, "document"),
-        plural(info.n_records, "key"),
+        plural(info.n_records, held),
         bytes_text(info.n_bytes),
         format_bytes(info.lookup_bytes),
         info.version,
         info.written_by
     );
+    if let Some(centres) = &info.centres {
+        text += &format!(
+            "{} of {} each\n",
+            plural(centres.n_centres as u64, "centre"),
+            plural(centres.dimension as u64, "value")
+        );
+    }
     let rows: Vec<[String; 4]> = info
         .segments
         .iter()
@@ -129,7 +137,7 @@ fn describe(info: &IndexInfo) -> String {
             [
                 segment.file.clone(),
                 plural(segment.n_docs, "document"),
-                plural(segment.n_records, "key"),
+                plural(segment.n_records, held),
                 bytes_text(segment.n_bytes) + names,
             ]
         })

@@ -66,7 +66,7 @@ impl ByteLog {
         if self.file.is_none() {
             self.file = Some(SpillFile::new(self.budget.as_ref())?);
         }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some(file) = &self.file else { return Ok(()) };
         for piece in &self.pieces {
             file.append(piece, self.budget.as_ref())?;
         }

@@ -2,14 +2,14 @@
 //!
 //! In memory: a lock-free union-find over all rows, [`Components::memory_bytes`] = 4 bytes a row (8 from 2³² rows on).
 //! A root is always linked below a smaller one, so the root of a cluster is its smallest row, in whatever order the
-//! pairs come. Refused that memory: the pairs go to disk (16 bytes each) and `stars.rs` contracts them there.
+//! pairs come. Refused that memory: the pairs go to disk (16 bytes each) and `contraction.rs` unites them there.
 //! Invariant: the clusters depend on the set of pairs only.
 //! Not here: which row of a cluster stays (`survivors.rs`).
 
 use super::claim::Claim;
 use super::groups::Groups;
 use super::sorted::Sorted;
-use super::{Budget, stars, threads};
+use super::{Budget, contraction, threads};
 use crate::{Result, bug};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,7 +148,7 @@ impl Components {
             }
             Pairs::OnDisk(pairs) => {
                 let pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
-                stars::for_each_child(pairs, self.n_rows, &self.budget, |row, root| {
+                contraction::for_each_child(pairs, self.n_rows, &self.budget, |row, root| {
                     members.push([root, row, NOT_INDEXED])?;
                     while let Some(touch) =
                         touches.next_if(|touch| !matches!(touch, Ok([touched, _]) if *touched > row))

@@ -14,7 +14,7 @@
 
 use super::Budget;
 use super::claim::Claim;
-use super::sorted::Sorted;
+use super::sorted::{Sorted, Source};
 use super::spill_file::SpillFile;
 use crate::Result;
 use std::sync::Arc;
@@ -77,6 +77,10 @@ pub(super) struct Part<const N: usize> {
 }
 
 impl<const N: usize> Part<N> {
+    fn empty(budget: &Arc<dyn Budget>) -> Self {
+        Self { open: Vec::new(), full: Vec::new(), claim: Claim::none(budget), extents: Vec::new() }
+    }
+
     pub(super) fn n_records(&self) -> u64 {
         self.n_in_memory() as u64 + self.extents.iter().map(|extent| extent.n_records).sum::<u64>()
     }
@@ -129,7 +133,7 @@ pub struct Groups<const N: usize> {
     budget: Arc<dyn Budget>,
     cut: Cut,
     parts: Vec<Part<N>>,
-    file: Option<SpillFile>,
+    file: Option<Arc<SpillFile>>,
     distinct: bool,
     /// Equal records were looked for in vain: not again.
     mostly_distinct: bool,
@@ -147,8 +151,7 @@ impl<const N: usize> Groups<N> {
     }
 
     pub(super) fn with_cut(budget: &Arc<dyn Budget>, cut: Cut) -> Self {
-        let part = || Part { open: Vec::new(), full: Vec::new(), claim: Claim::none(budget), extents: Vec::new() };
-        let parts = (0..N_PARTS).map(|_| part()).collect();
+        let parts = (0..N_PARTS).map(|_| Part::empty(budget)).collect();
         Self { budget: Arc::clone(budget), cut, parts, file: None, distinct: false, mostly_distinct: false }
     }
 
@@ -196,7 +199,18 @@ impl<const N: usize> Groups<N> {
         if self.file.is_some() {
             self.spill()?;
         }
-        Ok(Sorted::new(&self.budget, self.parts, self.file.map(Arc::new), self.distinct))
+        Ok(Sorted::new(&self.budget, self.parts, self.file, self.distinct))
+    }
+
+    /// Takes the records of one part out of the store, in no order; more can be added to it and to others.
+    pub(super) fn take_part(&mut self, place: usize) -> Source<N> {
+        let part = std::mem::replace(&mut self.parts[place], Part::empty(&self.budget));
+        Source { part, file: self.file.clone() }
+    }
+
+    /// The smallest value that belongs into a part; for the number of parts, one past the largest.
+    pub(super) fn smallest_of(&self, place: usize) -> u64 {
+        u64::try_from(u128::from(self.cut.smallest) + ((place as u128) << self.cut.shift)).unwrap_or(u64::MAX)
     }
 
     fn small_records() -> usize {
@@ -258,11 +272,11 @@ impl<const N: usize> Groups<N> {
     }
 
     /// Everything to the file; the memory is given back.
-    fn spill(&mut self) -> Result<()> {
+    pub(super) fn spill(&mut self) -> Result<()> {
         if self.file.is_none() {
-            self.file = Some(SpillFile::new(self.budget.as_ref())?);
+            self.file = Some(Arc::new(SpillFile::new(self.budget.as_ref())?));
         }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some(file) = &self.file else { return Ok(()) };
         let mut buffer: Vec<u8> = Vec::with_capacity(WRITE_BYTES + LARGE_CHUNK_BYTES);
         for part in &mut self.parts {
             let n_records = part.n_in_memory() as u64;

@@ -59,7 +59,7 @@ mod tests {
         candidates.unite(&components).unwrap();
         let mut survivors = Survivors::new(n_rows, &budget);
         let chooser = Chooser { which: KeepWhich::First, keys: None };
-        let decide = |rows: &[u64], indexed| survivors.add_cluster(rows, indexed, chooser, |_, _| Ok(None));
+        let decide = |rows: &[u64], indexed| survivors.add_cluster(rows, indexed, chooser, |_, _| Ok(None)).map(drop);
         components.into_clusters(None).unwrap().for_each_cluster(decide).unwrap();
         in_memory && !survivors.has_spilled()
     }

@@ -11,6 +11,7 @@ mod budget;
 mod byte_log;
 mod claim;
 mod components;
+mod contraction;
 mod decontaminate;
 mod groups;
 pub mod index;
@@ -22,7 +23,6 @@ mod sorted;
 mod spans;
 mod spec;
 mod spill_file;
-mod stars;
 mod survivors;
 #[cfg(test)]
 mod tests;

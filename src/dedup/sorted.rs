@@ -26,9 +26,9 @@ const READ_BYTES: usize = 64 << 10;
 const PARALLEL_RECORDS: u64 = 1 << 15;
 
 /// One part and the file that its extents lie in.
-struct Source<const N: usize> {
-    part: Part<N>,
-    file: Option<Arc<SpillFile>>,
+pub(super) struct Source<const N: usize> {
+    pub(super) part: Part<N>,
+    pub(super) file: Option<Arc<SpillFile>>,
 }
 
 /// Sorted records, or one record so many times.
@@ -253,8 +253,9 @@ fn sort<const N: usize>(records: &mut [[u64; N]]) {
 
 impl<const N: usize> Source<N> {
     /// Calls `f` with each record as it lies there.
-    fn for_each(&self, mut f: impl FnMut(&[u64; N]) -> Result<()>) -> Result<()> {
-        let Some(file) = &self.file else { return self.part.in_memory().try_for_each(f) };
+    pub(super) fn for_each(&self, mut f: impl FnMut(&[u64; N]) -> Result<()>) -> Result<()> {
+        self.part.in_memory().try_for_each(&mut f)?;
+        let Some(file) = &self.file else { return Ok(()) };
         let mut buffer = vec![0; READ_BYTES / (8 * N) * (8 * N)];
         for extent in &self.part.extents {
             let mut at = extent.offset_bytes;

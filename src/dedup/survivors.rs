@@ -119,15 +119,15 @@ impl Survivors {
     }
 
     /// Decides a cluster: its rows, ascending, and what the index has of it. `similarity` is asked for each row that
-    /// goes, with what stays.
+    /// goes, with what stays, which is returned.
     pub fn add_cluster(
         &mut self,
         rows: &[u64],
         indexed: Option<u64>,
         chooser: Chooser<'_>,
         mut similarity: impl FnMut(u64, Kept) -> Result<Option<f64>>,
-    ) -> Result<()> {
-        let Some(cluster) = rows.first().copied() else { return Ok(()) };
+    ) -> Result<Kept> {
+        let Some(cluster) = rows.first().copied() else { return Ok(Kept::Nobody) };
         let kept = chooser.choose(rows, indexed)?;
         for row in rows.iter().copied() {
             let mut fate = Fate { row, kept, cluster, size: rows.len() as u64, similarity: None };
@@ -137,7 +137,7 @@ impl Survivors {
             }
             self.fates.push(fate.to_record())?;
         }
-        Ok(())
+        Ok(kept)
     }
 
     /// Adds a fate that was decided elsewhere; one a row.

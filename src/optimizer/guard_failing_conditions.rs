@@ -1,4 +1,5 @@
-//! `GuardFailingConditions`: a condition that can fail runs after the conditions that were written before it.
+//! `GuardFailingConditions`: a condition that can fail runs after the conditions that were written before it, and one that
+//! is left to chance stays where it was written.
 //!
 //! This rule marks such conditions; `physical::OnePass` takes the mark off again once the order is settled.
 //! Not here: the order of conditions that cannot fail.
@@ -27,7 +28,14 @@ use std::sync::{Arc, LazyLock};
 /// `x > 0`: the query above would fail at the first text that is no number, though the user wrote the guard.
 /// A call of an unknown function is never moved forward, so the mark is one. Sound: the function gives its argument.
 ///
-/// Marks casts from text and whole-number division. Refuses conditions over several relations and those with a
+/// ```text
+/// Filter: random() < 0.5                                ⇒   Filter: after_guards(random() < 0.5, score)
+///   Dedup: DEDUP EXACT ON text                                Dedup: DEDUP EXACT ON text
+/// ```
+/// A condition that reads no column is pushed below nodes like `DEDUP` and `SAMPLE`, which see all rows: fine for a
+/// constant, wrong for what answers differently each time. With the mark it reads a column of theirs.
+///
+/// Marks casts from text and whole-number division, and what is volatile and reads no column. Refuses conditions over several relations and those with a
 /// subquery: a join may be made of them.
 #[derive(Debug)]
 pub struct GuardFailingConditions;
@@ -52,7 +60,10 @@ fn mark(filter: Filter) -> Result<Transformed<LogicalPlan>> {
     let mut n_marked = 0;
     let mut conditions = vec![];
     for condition in split_conjunction_owned(filter.predicate.clone()) {
-        if has_guard && may_be_marked(&condition) && can_fail(&condition, &schema)? {
+        if let Some(column) = anchor(&condition, &schema) {
+            n_marked += 1;
+            conditions.push(AFTER_GUARDS.call(vec![condition, column]));
+        } else if has_guard && may_be_marked(&condition) && can_fail(&condition, &schema)? {
             n_marked += 1;
             conditions.push(AFTER_GUARDS.call(vec![condition]));
         } else {
@@ -64,6 +75,17 @@ fn mark(filter: Filter) -> Result<Transformed<LogicalPlan>> {
         Some(predicate) => Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))),
         None => Ok(Transformed::no(LogicalPlan::Filter(filter))),
     }
+}
+
+/// A column for a volatile condition that reads none: a small one, if there is, because it will be read.
+fn anchor(condition: &Expr, schema: &DFSchema) -> Option<Expr> {
+    if !condition.is_volatile() || !condition.column_refs().is_empty() {
+        return None;
+    }
+    let columns = schema.columns();
+    let is_small = |at: &usize| schema.field(*at).data_type().is_primitive();
+    let at = (0..columns.len()).rev().find(is_small).or(columns.len().checked_sub(1))?;
+    Some(Expr::Column(columns[at].clone()))
 }
 
 /// Whether rows pass a filter on the way to here.
@@ -97,17 +119,17 @@ fn can_fail(condition: &Expr, schema: &DFSchema) -> Result<bool> {
 pub fn unmarked(condition: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     let call = ScalarFunctionExpr::try_downcast_func::<AfterGuards>(condition.as_ref());
     match call.map(ScalarFunctionExpr::args) {
-        Some([inner]) => Arc::clone(inner),
+        Some([inner, ..]) => Arc::clone(inner),
         _ => condition,
     }
 }
 
 static AFTER_GUARDS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let signature = Signature::exact(vec![DataType::Boolean], Volatility::Immutable);
+    let signature = Signature::variadic_any(Volatility::Immutable);
     Arc::new(ScalarUDF::new_from_impl(AfterGuards { signature }))
 });
 
-/// `after_guards(condition)`: the condition.
+/// `after_guards(condition)`, `after_guards(condition, column)`: the condition.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct AfterGuards {
     signature: Signature,

@@ -95,7 +95,9 @@ fn the_same_rows_with_any_threads_batches_and_memory() {
         let expected = rows(&text, config(1, 8192, None));
         assert!(expected.len() < 900 || method.contains("SUBSTRING") || method.contains("LINES"), "{method}");
         assert!(!expected.is_empty(), "{method}");
-        for (threads, batch_rows, memory_bytes) in [(8, 100, Some(8 << 30)), (2, 8192, Some(8 << 20))] {
+        for (threads, batch_rows, memory_bytes) in
+            [(8, 100, Some(8 << 30)), (4, 1000, Some(256 << 20)), (2, 8192, Some(8 << 20))]
+        {
             let got = rows(&text, config(threads, batch_rows, memory_bytes));
             assert!(got == expected, "{method}: {threads} threads, batches of {batch_rows}, memory {memory_bytes:?}");
         }

@@ -12,6 +12,18 @@ fn dedup(first: u32, last: u32) -> String {
     )
 }
 
+/// Vectors that are all different.
+fn dedup_vectors(first: u32, last: u32) -> String {
+    let angle = |factor: f64| format!("sin(value * {factor}), cos(value * {factor})");
+    format!(
+        "FROM (SELECT value AS id, [{}, {}, {}] AS vector FROM generate_series({first}, {last})) \
+         |> DEDUP SEMANTIC ON vector WITH (clusters = 6, threshold = 1) AGAINST INDEX 'seen' |> AGGREGATE count(*) AS n",
+        angle(0.7),
+        angle(1.9),
+        angle(3.1)
+    )
+}
+
 fn n_kept(folder: &Folder, query: &str) -> u64 {
     let rows = folder.run(&["query", "-q", "--output-format", "json", "-e", query]).ok();
     let rows: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
@@ -25,12 +37,21 @@ fn n_documents(folder: &Folder) -> u64 {
 
 #[test]
 fn an_index_is_sound_whenever_a_run_is_killed() {
+    kill_runs(dedup, 30_000, &[0, 1, 3, 10, 30, 100, 300]);
+}
+
+#[test]
+fn an_index_of_vectors_is_sound_whenever_a_run_is_killed() {
+    kill_runs(dedup_vectors, 1_000, &[0, 3, 30, 100]);
+}
+
+fn kill_runs(dedup: fn(u32, u32) -> String, n_rows: u32, delays_ms: &[u64]) {
     let folder = Folder::new();
     assert_eq!(n_kept(&folder, &dedup(1, 100)), 100);
     let mut n_known = 100;
-    for delay_ms in [0, 1, 3, 10, 30, 100, 300] {
+    for &delay_ms in delays_ms {
         // Each round appends other documents; it is killed at another moment after it first touched the folder.
-        let query = dedup(n_known as u32 + 1, n_known as u32 + 30_000);
+        let query = dedup(n_known as u32 + 1, n_known as u32 + n_rows);
         let before = names(&folder);
         let mut command = folder.command(&["query", "-q", "-e", &query]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -44,7 +65,7 @@ fn an_index_is_sound_whenever_a_run_is_killed() {
         child.wait().unwrap();
         folder.run(&["index", "verify", "seen"]).ok();
         let n_now = n_documents(&folder);
-        assert!(n_now == n_known || n_now == n_known + 30_000, "all or nothing: {n_known} → {n_now}");
+        assert!(n_now == n_known || n_now == n_known + u64::from(n_rows), "all or nothing: {n_known} → {n_now}");
         n_known = n_now;
     }
     // What is in it is known, and nothing else is.

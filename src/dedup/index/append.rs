@@ -1,18 +1,19 @@
 //! Adding documents: written beside the index while the run goes on, part of it when the run has ended well.
 //!
 //! ```text
-//! IndexWriter::open (lock) ──appender──► Appender (records, names) ──stage──► StagedAppend ──commit──► the index
+//! IndexWriter::open (lock) ──appender──► Appender (records or vectors, names) ──stage──► StagedAppend ──commit──► the index
 //! ```
 //! Whatever is dropped before `commit` leaves the index as it was.
-//! Memory: less than 1 MB, and 48 bytes for each 4096 records.
+//! Memory: less than 1 MB, and 48 bytes for each 4096 records or each block of vectors.
 
 use super::maintain::compact_locked;
-use super::manifest::{FileEntry, Manifest, SegmentEntry, names_file, records_file};
+use super::manifest::{FileEntry, Manifest, SegmentEntry, centres_file, names_file, records_file};
 use super::names::NameWriter;
 use super::parameters::IndexParameters;
 use super::publish::{NewFiles, WriterLock, is_free, remove_leftovers};
 use super::reader::Index;
 use super::records::{RecordWriter, WrittenRecords, key_of};
+use super::vectors::{IndexCentres, VectorWriter};
 use crate::{Error, Result, bug};
 use std::path::Path;
 use std::sync::Arc;
@@ -68,8 +69,8 @@ impl IndexWriter {
     /// Begins to add documents.
     pub fn appender(self) -> Result<Appender> {
         let mut files = NewFiles::new(self.index.folder());
-        let segment = NewSegment::create(self.index.manifest().next_segment, &mut files)?;
-        Ok(Appender { writer: self, files, segment, greatest_ordinal: None })
+        let segment = NewSegment::create(self.index.manifest().next_segment, self.index.parameters(), &mut files)?;
+        Ok(Appender { writer: self, files, segment, centres: None, greatest_ordinal: None })
     }
 }
 
@@ -78,6 +79,7 @@ pub struct Appender {
     writer: IndexWriter,
     files: NewFiles,
     segment: NewSegment,
+    centres: Option<FileEntry>,
     greatest_ordinal: Option<u64>,
 }
 
@@ -99,7 +101,24 @@ impl Appender {
             return Err(bug!("keys of {K} words for the index {}", self.writer.index.folder().display()));
         }
         self.greatest_ordinal = self.greatest_ordinal.max(Some(ordinal));
-        self.segment.records.push(key_of(key), ordinal)
+        self.segment.push_key(key_of(key), ordinal)
+    }
+
+    /// The centres of the clusters, of an index that has none yet: every later append goes by them.
+    pub fn set_centres(&mut self, centres: &IndexCentres) -> Result<()> {
+        let place = self.writer.index.folder().display();
+        if !self.writer.index.parameters().has_vectors() || self.writer.index.centres()?.is_some() {
+            return Err(bug!("{place} takes no centres"));
+        }
+        let name = centres_file(self.writer.index.manifest().next_segment);
+        self.centres = Some(centres.write(self.files.add(&name), name)?);
+        Ok(())
+    }
+
+    /// Adds the vector of a new document to the cluster of its nearest centre. Clusters ascend, and ordinals in each.
+    pub fn push_vector(&mut self, cluster: u32, ordinal: u64, vector: &[f32]) -> Result<()> {
+        self.greatest_ordinal = self.greatest_ordinal.max(Some(ordinal));
+        self.segment.push_vector(cluster, ordinal, vector)
     }
 
     /// Names the next new document, in the order of ordinals: all of them are named, or none.
@@ -109,7 +128,7 @@ impl Appender {
 
     /// Ends the writing: `n_docs` documents are new. All is on disk then, and nothing is part of the index yet.
     pub fn stage(self, n_docs: u64) -> Result<StagedAppend> {
-        let Self { writer, mut files, segment, greatest_ordinal } = self;
+        let Self { writer, mut files, segment, centres, greatest_ordinal } = self;
         let mut manifest = writer.index.manifest().clone();
         let first_ordinal = manifest.n_docs;
         manifest.n_docs = first_ordinal.checked_add(n_docs).ok_or_else(|| bug!("{n_docs} new documents"))?;
@@ -122,6 +141,7 @@ impl Appender {
         }
         if n_docs > 0 || greatest_ordinal.is_some() {
             manifest.segments.push(segment.finish(first_ordinal, n_docs)?);
+            manifest.centres = manifest.centres.or(centres);
             manifest.next_segment += 1;
         } else {
             files = NewFiles::new(writer.index.folder());
@@ -152,15 +172,43 @@ impl StagedAppend {
 /// A segment that is being written.
 pub(super) struct NewSegment {
     number: u64,
-    pub records: RecordWriter,
+    name: String,
+    records: Records,
     names: Option<NameWriter>,
+}
+
+/// What documents are found by.
+enum Records {
+    Keys(RecordWriter),
+    Vectors(VectorWriter),
 }
 
 impl NewSegment {
     /// Files for the segment of this number.
-    pub fn create(number: u64, files: &mut NewFiles) -> Result<Self> {
-        let records = RecordWriter::create(files.add(&records_file(number)))?;
-        Ok(Self { number, records, names: None })
+    pub fn create(number: u64, parameters: &IndexParameters, files: &mut NewFiles) -> Result<Self> {
+        let name = records_file(number, parameters);
+        let path = files.add(&name);
+        let records = match parameters.has_vectors() {
+            true => Records::Vectors(VectorWriter::create(path)?),
+            false => Records::Keys(RecordWriter::create(path)?),
+        };
+        Ok(Self { number, name, records, names: None })
+    }
+
+    /// Adds a key; see [`RecordWriter::push`].
+    pub fn push_key(&mut self, key: u128, ordinal: u64) -> Result<()> {
+        match &mut self.records {
+            Records::Keys(keys) => keys.push(key, ordinal),
+            Records::Vectors(_) => Err(bug!("a key for an index of vectors")),
+        }
+    }
+
+    /// Adds a vector; see [`VectorWriter::push`].
+    pub fn push_vector(&mut self, cluster: u32, ordinal: u64, vector: &[f32]) -> Result<()> {
+        match &mut self.records {
+            Records::Vectors(vectors) => vectors.push(cluster, ordinal, vector),
+            Records::Keys(_) => Err(bug!("a vector for an index of keys")),
+        }
     }
 
     /// Where its names go; the file is made for the first.
@@ -177,7 +225,10 @@ impl NewSegment {
 
     /// Waits until its files are on disk.
     pub fn finish(self, first_ordinal: u64, n_docs: u64) -> Result<SegmentEntry> {
-        let WrittenRecords { file, n_records, first_key, last_key } = self.records.finish(records_file(self.number))?;
+        let WrittenRecords { file, n_records, first_key, last_key } = match self.records {
+            Records::Keys(keys) => keys.finish(self.name)?,
+            Records::Vectors(vectors) => vectors.finish(self.name)?,
+        };
         let names: Option<FileEntry> = match self.names {
             Some(names) => Some(names.finish(names_file(self.number))?),
             None => None,

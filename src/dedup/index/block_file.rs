@@ -7,9 +7,9 @@
 //! trailer    offset of the directory u64, n_blocks u64, xxh3-64 of both and the directory, magic "\r\nEND.IX"
 //! ```
 //! All numbers little endian. Every byte is fixed or under a checksum that is compared before it is used.
-//! Not here: what is in a block (`records.rs`, `names.rs`).
+//! Not here: what is in a block (`records.rs`, `names.rs`, `vectors.rs`).
 
-use super::manifest::{FileEntry, INDEX_FORMAT_VERSION};
+use super::manifest::FileEntry;
 use crate::{Error, Result, bug};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,6 +27,18 @@ const ENTRY_BYTES: usize = 40;
 pub(super) enum Content {
     Records = 1,
     Names = 2,
+    Vectors = 3,
+    Centres = 4,
+}
+
+impl Content {
+    /// The version of the format that first had it.
+    fn version(self) -> u32 {
+        match self {
+            Content::Records | Content::Names => 1,
+            Content::Vectors | Content::Centres => 2,
+        }
+    }
 }
 
 /// Where a block is.
@@ -34,9 +46,9 @@ pub(super) enum Content {
 pub(super) struct BlockEntry {
     offset: u64,
     pub n_bytes: u32,
-    /// Records or names in it.
+    /// Records, names, vectors or centres in it.
     pub n_entries: u32,
-    /// The key of its first record, or the place of its first name.
+    /// The key of its first record or vector, or the place of its first name or centre.
     pub first_key: u128,
     checksum: u64,
 }
@@ -44,7 +56,7 @@ pub(super) struct BlockEntry {
 fn header(content: Content) -> [u8; HEADER_BYTES as usize] {
     let mut header = [0; HEADER_BYTES as usize];
     header[..8].copy_from_slice(&MAGIC);
-    header[8..12].copy_from_slice(&INDEX_FORMAT_VERSION.to_le_bytes());
+    header[8..12].copy_from_slice(&content.version().to_le_bytes());
     header[12..].copy_from_slice(&(content as u32).to_le_bytes());
     header
 }
@@ -168,8 +180,17 @@ impl BlockFile {
 
     /// The memory of the directory and of one block.
     pub fn memory_bytes(&self) -> usize {
-        let largest = self.blocks.iter().map(|block| block.n_bytes as usize).max().unwrap_or(0);
-        self.blocks.len() * size_of::<BlockEntry>() + largest
+        self.directory_bytes() + self.largest_block_bytes()
+    }
+
+    /// The memory of the directory.
+    pub fn directory_bytes(&self) -> usize {
+        self.blocks.len() * size_of::<BlockEntry>()
+    }
+
+    /// The memory of a block.
+    pub fn largest_block_bytes(&self) -> usize {
+        self.blocks.iter().map(|block| block.n_bytes as usize).max().unwrap_or(0)
     }
 
     /// Reads a block into `buffer` and checks it.

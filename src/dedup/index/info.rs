@@ -1,4 +1,4 @@
-//! What an index says about itself, from its manifest and directories; no record is read.
+//! What an index says about itself, from its manifest, directories and centres; no record is read.
 
 use super::manifest::SegmentEntry;
 use super::parameters::IndexParameters;
@@ -19,16 +19,28 @@ pub struct IndexInfo {
     pub parameters: IndexParameters,
     /// Documents that were added.
     pub n_docs: u64,
-    /// Keys, over all segments.
+    /// Keys or vectors, over all segments.
     pub n_records: u64,
     /// The size of its files.
     pub n_bytes: u64,
+    /// The centres of clusters of vectors, and the values of each; none where there are no vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centres: Option<CentresInfo>,
     /// The memory that looking keys up takes.
     pub lookup_bytes: usize,
     /// Its parts, in the order of their documents.
     pub segments: Vec<SegmentInfo>,
     /// Files of an append that did not end, or is going on.
     pub leftovers: Vec<String>,
+}
+
+/// The centres of an index of vectors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CentresInfo {
+    /// How many there are.
+    pub n_centres: usize,
+    /// The values of each, and of every vector.
+    pub dimension: usize,
 }
 
 /// A part of an index.
@@ -40,7 +52,7 @@ pub struct SegmentInfo {
     pub first_ordinal: u64,
     /// Documents that came with it.
     pub n_docs: u64,
-    /// Keys.
+    /// Keys or vectors.
     pub n_records: u64,
     /// The size of its files.
     pub n_bytes: u64,
@@ -59,6 +71,7 @@ pub fn info(folder: &Path) -> Result<IndexInfo> {
         n_docs: index.n_docs(),
         n_records: index.n_records(),
         n_bytes: index.n_bytes(),
+        centres: index.centres()?.map(|centres| CentresInfo { n_centres: centres.len(), dimension: centres.dimension }),
         lookup_bytes: index.lookup_bytes(),
         segments: manifest.segments.iter().map(segment_info).collect(),
         leftovers: leftovers(folder, manifest)?,

@@ -2,7 +2,7 @@
 
 use super::append::{IndexWriter, NewSegment, StagedAppend};
 use super::block_file::{damaged, hash_file};
-use super::manifest::{FileEntry, names_file, records_file};
+use super::manifest::{FileEntry, Manifest, centres_file, names_file, records_file};
 use super::publish::{NewFiles, remove_leftovers};
 use super::reader::{Index, existing};
 use crate::dedup::{Budget, FixedBudget};
@@ -21,7 +21,7 @@ pub struct CompactReport {
     pub n_segments_before: usize,
     /// Records before.
     pub n_records_before: u64,
-    /// Records after: of equal keys only the one that can be found is left.
+    /// Records after: of equal keys only the one that can be found is left. Vectors all stay.
     pub n_records_after: u64,
     /// Bytes before.
     pub n_bytes_before: u64,
@@ -51,8 +51,11 @@ pub(super) fn compact_locked(writer: &IndexWriter, after: impl FnMut(&str)) -> R
     }
     let folder = index.folder();
     let mut files = NewFiles::new(folder);
-    let mut segment = NewSegment::create(manifest.next_segment, &mut files)?;
-    merge_records(index, &mut segment)?;
+    let mut segment = NewSegment::create(manifest.next_segment, index.parameters(), &mut files)?;
+    match index.parameters().has_vectors() {
+        true => merge_vectors(index, &mut segment)?,
+        false => merge_records(index, &mut segment)?,
+    }
     if manifest.segments.iter().any(|segment| segment.names.is_some()) {
         let budget: Arc<dyn Budget> = Arc::new(FixedBudget::new());
         let mut old = index.names(&budget)?;
@@ -82,13 +85,26 @@ fn merge_records(index: &Index, segment: &mut NewSegment) -> Result<()> {
     }
     while let Some(mut least) = next.peek_mut() {
         let Reverse((key, ordinal, number)) = *least;
-        segment.records.push(key, ordinal)?;
+        segment.push_key(key, ordinal)?;
         let cursor = &mut cursors[number];
         cursor.advance()?;
         match cursor.key() {
             Some(key) => *least = Reverse((key, cursor.ordinal()?, number)),
             None => drop(std::collections::binary_heap::PeekMut::pop(least)),
         }
+    }
+    Ok(())
+}
+
+/// The vectors of all segments, cluster by cluster.
+fn merge_vectors(index: &Index, segment: &mut NewSegment) -> Result<()> {
+    let budget: Arc<dyn Budget> = Arc::new(FixedBudget::new());
+    let (Some(centres), Some(mut vectors)) = (index.centres()?, index.vectors(&budget)?) else { return Ok(()) };
+    for cluster in 0..centres.len() as u32 {
+        vectors.for_each_block(cluster, |ordinals, values| {
+            let mut vectors = ordinals.iter().zip(values.chunks_exact(centres.dimension));
+            vectors.try_for_each(|(ordinal, vector)| segment.push_vector(cluster, *ordinal, vector))
+        })?;
     }
     Ok(())
 }
@@ -123,12 +139,14 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
         if place.canonicalize().map_err(|error| Error::io(place, error))? == own {
             return Err(Error::Data(format!("{}: an index cannot be merged into itself", place.display())));
         }
+        take_centres(&mut manifest, source, &mut files)?;
         let n_docs_before = manifest.n_docs;
         for segment in &source.manifest().segments {
             let mut segment = segment.clone();
             segment.first_ordinal += n_docs_before;
             segment.ordinal_shift += n_docs_before;
-            segment.records = copy(place, &segment.records, records_file(manifest.next_segment), &mut files)?;
+            segment.records =
+                copy(place, &segment.records, records_file(manifest.next_segment, source.parameters()), &mut files)?;
             let names = segment.names.as_ref();
             segment.names =
                 names.map(|names| copy(place, names, names_file(manifest.next_segment), &mut files)).transpose()?;
@@ -142,6 +160,25 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
     report.n_segments = manifest.segments.len();
     StagedAppend { files, manifest, _lock: writer.lock }.commit()?;
     Ok(report)
+}
+
+/// Vectors are held by centres, so those of two indexes can only lie together if the centres are the same.
+fn take_centres(manifest: &mut Manifest, source: &Index, files: &mut NewFiles) -> Result<()> {
+    let (place, Some(theirs)) = (source.folder(), &source.manifest().centres) else { return Ok(()) };
+    match &manifest.centres {
+        None => {
+            // Numbered like the first segment that will be copied; there is one, because there are centres.
+            let name = centres_file(manifest.next_segment);
+            manifest.centres = Some(copy(place, theirs, name, files)?);
+            Ok(())
+        }
+        Some(ours) if ours.xxh3_128 == theirs.xxh3_128 => Ok(()),
+        Some(_) => Err(Error::Data(format!(
+            "{}: other centres: its clusters were learned from other vectors\n\
+             indexes of vectors can be merged if they were begun as copies of one; else run its documents AGAINST INDEX",
+            place.display()
+        ))),
+    }
 }
 
 fn check_same(one: &Index, other: &Index) -> Result<()> {

@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::xxh3_128;
 /// The file's name.
 pub(super) const MANIFEST: &str = "index.json";
 
-/// The version of the format that is written, and the newest that is read.
-pub const INDEX_FORMAT_VERSION: u32 = 1;
+/// The newest version of the format: vectors came with 2. An index states the least version that has all it holds.
+pub const INDEX_FORMAT_VERSION: u32 = 2;
 
 const FORMAT: &str = "curator index";
 const CHECKSUM: &str = ",\n  \"checksum\": \"";
@@ -35,6 +35,9 @@ pub(super) struct Manifest {
     pub n_docs: u64,
     /// The number of the next segment. Numbers are never used twice, so that a reader cannot mistake a file.
     pub next_segment: u64,
+    /// The centres of clusters of vectors: those of the first append that had any, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centres: Option<FileEntry>,
     pub segments: Vec<SegmentEntry>,
 }
 
@@ -47,7 +50,7 @@ pub(super) struct SegmentEntry {
     pub n_docs: u64,
     /// Added to the ordinals in its file: more than 0 if the file was written for another index.
     pub ordinal_shift: u64,
-    /// Keys with an ordinal each.
+    /// Keys with an ordinal each, or vectors.
     pub n_records: u64,
     /// The range of the keys, hexadecimal; none in an empty segment.
     pub first_key: Option<String>,
@@ -78,11 +81,12 @@ impl Manifest {
     pub fn empty(parameters: &IndexParameters) -> Self {
         Self {
             format: FORMAT.to_string(),
-            version: INDEX_FORMAT_VERSION,
+            version: parameters.format_version(),
             written_by: written_by(),
             parameters: parameters.to_stored(),
             n_docs: 0,
             next_segment: 1,
+            centres: None,
             segments: vec![],
         }
     }
@@ -92,19 +96,24 @@ impl Manifest {
         IndexParameters::from_stored(&self.parameters).map_err(|problem| Error::Data(format!("{MANIFEST}: {problem}")))
     }
 
-    /// Keys over all segments.
+    /// Keys or vectors over all segments.
     pub fn n_records(&self) -> u64 {
         self.segments.iter().map(|segment| segment.n_records).sum()
     }
 
     /// The size of the files it names.
     pub fn n_bytes(&self) -> u64 {
-        self.segments.iter().flat_map(SegmentEntry::files).map(|file| file.n_bytes).sum()
+        self.files().map(|file| file.n_bytes).sum()
+    }
+
+    /// The files it names.
+    pub fn files(&self) -> impl Iterator<Item = &FileEntry> {
+        self.centres.iter().chain(self.segments.iter().flat_map(SegmentEntry::files))
     }
 
     /// Whether a file is part of the index.
     pub fn names_file(&self, name: &str) -> bool {
-        self.segments.iter().flat_map(SegmentEntry::files).any(|file| file.file == name)
+        self.files().any(|file| file.file == name)
     }
 
     /// The bytes of the file.
@@ -137,10 +146,11 @@ impl Manifest {
         if value.get("format").and_then(|format| format.as_str()) != Some(FORMAT) {
             return Err(Error::Data(format!("{place}: not a curator index")));
         }
+        const NEWEST: u64 = INDEX_FORMAT_VERSION as u64;
         // A newer format may differ in everything but the first two fields.
         match value.get("version").and_then(|version| version.as_u64()) {
-            Some(version) if version == u64::from(INDEX_FORMAT_VERSION) => {}
-            Some(version) if version > u64::from(INDEX_FORMAT_VERSION) => {
+            Some(1..=NEWEST) => {}
+            Some(version) if version > NEWEST => {
                 return Err(Error::Data(format!(
                     "{place}: written by a newer curator: format {version}, this one reads {INDEX_FORMAT_VERSION}"
                 )));
@@ -162,16 +172,22 @@ impl Manifest {
 
     /// What readers rely on; a program that writes another manifest than ours can get the checksum right.
     fn check(&self) -> Result<(), String> {
-        IndexParameters::from_stored(&self.parameters)?;
+        let parameters = IndexParameters::from_stored(&self.parameters)?;
+        if parameters.format_version() > self.version {
+            return Err(format!("an index that format {} does not have", self.version));
+        }
+        if parameters.has_vectors() && self.centres.is_none() && self.n_records() > 0 {
+            return Err("vectors without centres".to_string());
+        }
         let mut next_ordinal = 0u64;
         for segment in &self.segments {
             if segment.first_ordinal != next_ordinal {
                 return Err(format!("{} does not follow the segment before it", segment.records.file));
             }
             next_ordinal = next_ordinal.checked_add(segment.n_docs).ok_or("too many documents")?;
-            if let Some(file) = segment.files().find(|file| !is_segment_file(&file.file)) {
-                return Err(format!("`{}` is no name of a segment's file", file.file));
-            }
+        }
+        if let Some(file) = self.files().find(|file| !is_segment_file(&file.file)) {
+            return Err(format!("`{}` is no name of a segment's file", file.file));
         }
         if next_ordinal == self.n_docs { Ok(()) } else { Err("the documents do not add up".to_string()) }
     }
@@ -181,19 +197,27 @@ fn written_by() -> String {
     format!("curator {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The names of a segment's files.
-pub(super) fn records_file(number: u64) -> String {
-    format!("segment-{number:06}.records")
+/// What the files of a segment are called.
+const ENDINGS: [&str; 4] = [".records", ".vectors", ".names", ".centres"];
+
+/// The file of a segment's keys or vectors.
+pub(super) fn records_file(number: u64, parameters: &IndexParameters) -> String {
+    format!("segment-{number:06}.{}", if parameters.has_vectors() { "vectors" } else { "records" })
 }
 
-/// The names of a segment's files.
+/// The file of a segment's names.
 pub(super) fn names_file(number: u64) -> String {
     format!("segment-{number:06}.names")
+}
+
+/// The file of the centres that came with a segment.
+pub(super) fn centres_file(number: u64) -> String {
+    format!("segment-{number:06}.centres")
 }
 
 /// Whether a file is called like one of ours.
 pub(super) fn is_segment_file(name: &str) -> bool {
     let number = name.strip_prefix("segment-");
-    let number = number.and_then(|rest| rest.strip_suffix(".records").or(rest.strip_suffix(".names")));
+    let number = number.and_then(|rest| ENDINGS.iter().find_map(|ending| rest.strip_suffix(ending)));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }

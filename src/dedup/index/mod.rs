@@ -1,8 +1,10 @@
-//! The persistent index behind `DEDUP … AGAINST INDEX`: keys of documents that were seen before.
+//! The persistent index behind `DEDUP … AGAINST INDEX`: keys or vectors of documents that were seen before.
 //!
 //! ```text
 //! folder/index.json              what belongs to the index, and how its keys were made
 //!        segment-000001.records  keys in ascending order, each with the ordinal of a document
+//!        segment-000001.vectors  in place of keys: vectors by cluster
+//!        segment-000001.centres  the centres of the clusters; once in an index
 //!        segment-000001.names    the documents' names, by ordinal
 //!        lock                    held by who changes the index
 //! ```
@@ -17,19 +19,23 @@ mod info;
 mod maintain;
 mod manifest;
 mod names;
+mod new_keys;
 mod parameters;
 mod publish;
 mod reader;
 mod records;
+mod vectors;
 mod verify;
 
 #[cfg(test)]
 mod tests;
 
 pub use append::{Appender, IndexWriter, StagedAppend};
-pub use info::{IndexInfo, SegmentInfo, info};
+pub use info::{CentresInfo, IndexInfo, SegmentInfo, info};
 pub use maintain::{CompactReport, MergeReport, compact, merge};
 pub use manifest::INDEX_FORMAT_VERSION;
+pub use new_keys::NewKeys;
 pub use parameters::IndexParameters;
 pub use reader::{Index, IndexCursor, IndexNames};
+pub use vectors::{IndexCentres, IndexVectors};
 pub use verify::{Verification, verify};

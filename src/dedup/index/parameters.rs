@@ -35,6 +35,11 @@ pub enum IndexParameters {
         /// Chooses the hash functions of the family.
         seed: u64,
     },
+    /// Vectors, by the nearest of centres that the index holds too.
+    Semantic {
+        /// Centres that were asked for when the index was begun.
+        clusters: u64,
+    },
 }
 
 impl IndexParameters {
@@ -43,7 +48,8 @@ impl IndexParameters {
         match method {
             Method::Exact(_) => Some(Self::exact()),
             Method::Fuzzy(fuzzy) => Some(Self::fuzzy(fuzzy)),
-            Method::Lines(_) | Method::Substring(_) | Method::Semantic(_) => None,
+            Method::Semantic(semantic) => Some(Self::Semantic { clusters: semantic.clusters as u64 }),
+            Method::Lines(_) | Method::Substring(_) => None,
         }
     }
 
@@ -58,20 +64,33 @@ impl IndexParameters {
         Self::Fuzzy { bands, rows, shingle, normalize, hash, seed }
     }
 
-    /// `exact` or `fuzzy`.
+    /// `exact`, `fuzzy` or `semantic`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Exact { .. } => "exact",
             Self::Fuzzy { .. } => "fuzzy",
+            Self::Semantic { .. } => "semantic",
         }
     }
 
-    /// The number of 64-bit words in a key.
+    /// The number of 64-bit words in a key; 0 if there are vectors in place of keys.
     pub fn key_words(&self) -> usize {
         match self {
             Self::Exact { .. } => 2,
             Self::Fuzzy { .. } => 1,
+            Self::Semantic { .. } => 0,
         }
+    }
+
+    /// What the index is a store of.
+    pub fn has_vectors(&self) -> bool {
+        matches!(self, Self::Semantic { .. })
+    }
+
+    /// The version of the format that first had such an index. Older programs refuse it by that number, and still read
+    /// the others.
+    pub(super) fn format_version(&self) -> u32 {
+        if self.has_vectors() { 2 } else { 1 }
     }
 
     /// An error unless `wanted` are the same.
@@ -96,6 +115,7 @@ impl IndexParameters {
                 hash: hash.to_string(),
                 seed: *seed,
             },
+            Self::Semantic { clusters } => StoredParameters::Semantic { clusters: *clusters },
         }
     }
 
@@ -110,6 +130,7 @@ impl IndexParameters {
                 hash: hash.parse()?,
                 seed: *seed,
             },
+            StoredParameters::Semantic { clusters } => Self::Semantic { clusters: *clusters },
         })
     }
 }
@@ -121,6 +142,7 @@ impl fmt::Display for IndexParameters {
             Self::Fuzzy { bands, rows, shingle, normalize, hash, seed } => {
                 write!(f, "fuzzy {shingle} {bands}×{rows}, normalize {normalize}, hash {hash}, seed {seed}")
             }
+            Self::Semantic { clusters } => write!(f, "semantic, {clusters} clusters"),
         }
     }
 }
@@ -137,4 +159,5 @@ impl Serialize for IndexParameters {
 pub(super) enum StoredParameters {
     Exact { hash: String },
     Fuzzy { bands: u32, rows: u32, shingle: String, normalize: String, hash: String, seed: u64 },
+    Semantic { clusters: u64 },
 }

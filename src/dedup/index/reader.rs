@@ -1,13 +1,15 @@
-//! An index that is open: what it holds, keys looked up in ascending order, names by ordinal.
+//! An index that is open: what it holds, keys looked up in ascending order, vectors by cluster, names by ordinal.
 //!
 //! An open index is a snapshot: an append or a compaction by another process does not change it.
-//! Memory: the directories, 48 bytes for each 4096 records, and one block of at most 100 kB a segment.
+//! Memory: the directories, 48 bytes for each 4096 records or block of vectors, and one block: of
+//! records at most 100 kB a segment, of vectors 256 kB or a single longer one, twice.
 
 use super::block_file::{BlockFile, Content};
 use super::manifest::{MANIFEST, Manifest};
 use super::names::SegmentNames;
 use super::parameters::IndexParameters;
 use super::records::{SegmentCursor, key_of};
+use super::vectors::{IndexCentres, IndexVectors, SegmentVectors, VectorBlock};
 use crate::dedup::Budget;
 use crate::dedup::claim::Claim;
 use crate::{Error, Result, bug};
@@ -20,6 +22,7 @@ pub struct Index {
     folder: PathBuf,
     manifest: Manifest,
     parameters: IndexParameters,
+    centres: Option<BlockFile>,
     segments: Vec<Segment>,
 }
 
@@ -37,8 +40,8 @@ impl Index {
     pub fn open(folder: &Path) -> Result<Self> {
         let mut manifest = existing(folder)?;
         loop {
-            match open_segments(folder, &manifest) {
-                Ok(segments) => return Self::of(folder, manifest, segments),
+            match Self::of_manifest(folder, manifest.clone()) {
+                Ok(index) => return Ok(index),
                 Err(error) => {
                     // A compaction may have replaced the files since the manifest was read.
                     let now = existing(folder)?;
@@ -60,13 +63,11 @@ impl Index {
 
     /// The index that a manifest describes, for who knows that nobody else changes it.
     pub(super) fn of_manifest(folder: &Path, manifest: Manifest) -> Result<Self> {
-        let segments = open_segments(folder, &manifest)?;
-        Self::of(folder, manifest, segments)
-    }
-
-    fn of(folder: &Path, manifest: Manifest, segments: Vec<Segment>) -> Result<Self> {
         let parameters = manifest.parameters()?;
-        Ok(Self { folder: folder.to_path_buf(), manifest, parameters, segments })
+        let segments = open_segments(folder, &manifest, &parameters)?;
+        let centres =
+            manifest.centres.as_ref().map(|file| BlockFile::open(folder, file, Content::Centres)).transpose()?;
+        Ok(Self { folder: folder.to_path_buf(), manifest, parameters, centres, segments })
     }
 
     pub(super) fn manifest(&self) -> &Manifest {
@@ -88,7 +89,7 @@ impl Index {
         self.manifest.n_docs
     }
 
-    /// Keys, over all segments.
+    /// Keys or vectors, over all segments.
     pub fn n_records(&self) -> u64 {
         self.manifest.n_records()
     }
@@ -103,9 +104,31 @@ impl Index {
         self.manifest.n_bytes()
     }
 
-    /// The memory that looking keys up takes.
+    /// The memory that looking keys up takes, or that comparing with vectors takes.
     pub fn lookup_bytes(&self) -> usize {
+        if self.parameters.has_vectors() {
+            let centres_bytes = self.manifest.centres.as_ref().map_or(0, |file| file.n_bytes as usize);
+            let files = self.segments.iter().map(|segment| &segment.records);
+            return centres_bytes + IndexVectors::memory_bytes(files);
+        }
         self.segments.iter().map(|segment| SegmentCursor::memory_bytes(&segment.records)).sum()
+    }
+
+    /// The centres that its vectors are held by; none if it has no vectors yet.
+    pub fn centres(&self) -> Result<Option<IndexCentres>> {
+        self.centres.as_ref().map(IndexCentres::read).transpose()
+    }
+
+    /// Reads vectors; none if it has none yet. Their memory comes from `budget`, and goes back when it is dropped.
+    pub fn vectors(&self, budget: &Arc<dyn Budget>) -> Result<Option<IndexVectors>> {
+        let Some(centres) = self.centres()? else { return Ok(None) };
+        let claim = claim(budget, self.lookup_bytes(), &self.folder)?;
+        let (segments, dimension) = (self.segment_vectors().collect(), centres.dimension);
+        Ok(Some(IndexVectors { segments, dimension, block: VectorBlock::default(), _claim: claim }))
+    }
+
+    pub(super) fn segment_vectors(&self) -> impl Iterator<Item = SegmentVectors> {
+        self.segments.iter().map(|segment| SegmentVectors::new(Arc::clone(&segment.records), segment.ordinal_shift))
     }
 
     /// Looks keys up, from the least on. Its memory comes from `budget`, and goes back when it is dropped.
@@ -142,14 +165,15 @@ pub(super) fn existing(folder: &Path) -> Result<Manifest> {
     }))
 }
 
-fn open_segments(folder: &Path, manifest: &Manifest) -> Result<Vec<Segment>> {
+fn open_segments(folder: &Path, manifest: &Manifest, parameters: &IndexParameters) -> Result<Vec<Segment>> {
+    let content = if parameters.has_vectors() { Content::Vectors } else { Content::Records };
     let open = |segment: &super::manifest::SegmentEntry| {
         let names = segment.names.as_ref().map(|file| BlockFile::open(folder, file, Content::Names)).transpose()?;
         Ok(Segment {
             first_ordinal: segment.first_ordinal,
             n_docs: segment.n_docs,
             ordinal_shift: segment.ordinal_shift,
-            records: Arc::new(BlockFile::open(folder, &segment.records, Content::Records)?),
+            records: Arc::new(BlockFile::open(folder, &segment.records, content)?),
             names: names.map(Arc::new),
         })
     };

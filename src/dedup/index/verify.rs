@@ -5,9 +5,11 @@
 use super::block_file::{BlockFile, Content, hash_file};
 use super::manifest::{FileEntry, Manifest, SegmentEntry};
 use super::names::SegmentNames;
+use super::parameters::IndexParameters;
 use super::publish::leftovers;
 use super::reader::existing;
-use super::records::SegmentCursor;
+use super::records::{SegmentCursor, key_of};
+use super::vectors::{IndexCentres, SegmentVectors, VectorBlock};
 use crate::Result;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ pub struct Verification {
     pub n_files: usize,
     /// Bytes in them.
     pub n_bytes: u64,
-    /// Records in them.
+    /// Records or vectors in them.
     pub n_records: u64,
     /// Documents.
     pub n_docs: u64,
@@ -33,17 +35,31 @@ pub struct Verification {
 pub fn verify(folder: &Path) -> Result<Verification> {
     let manifest = existing(folder)?;
     let mut found = Verification { n_docs: manifest.n_docs, ..Verification::default() };
-    for segment in &manifest.segments {
-        for file in segment.files() {
-            found.n_files += 1;
-            found.n_bytes += file.n_bytes;
-            match check_file(folder, file) {
-                Ok(None) => {}
-                Ok(Some(problem)) => found.problems.push(format!("{}: {problem}", file.file)),
-                Err(error) => found.problems.push(error.to_string()),
-            }
+    let parameters = manifest.parameters()?;
+    for file in manifest.files() {
+        found.n_files += 1;
+        found.n_bytes += file.n_bytes;
+        match check_file(folder, file) {
+            Ok(None) => {}
+            Ok(Some(problem)) => found.problems.push(format!("{}: {problem}", file.file)),
+            Err(error) => found.problems.push(error.to_string()),
         }
-        match check_records(folder, &manifest, segment) {
+    }
+    let centres = match read_centres(folder, &manifest) {
+        Ok(centres) => centres,
+        Err(error) => {
+            found.problems.push(error.to_string());
+            None
+        }
+    };
+    for segment in &manifest.segments {
+        let checked = match (&parameters, &centres) {
+            (IndexParameters::Semantic { .. }, Some(centres)) => check_vectors(folder, &manifest, segment, centres),
+            // Without centres there is nothing to hold vectors to; that they are missing was told.
+            (IndexParameters::Semantic { .. }, None) => Ok(None),
+            _ => check_records(folder, &manifest, segment),
+        };
+        match checked {
             Ok(None) => found.n_records += segment.n_records,
             Ok(Some(problem)) => found.problems.push(format!("{}: {problem}", segment.records.file)),
             Err(error) => found.problems.push(error.to_string()),
@@ -69,29 +85,85 @@ fn check_file(folder: &Path, entry: &FileEntry) -> Result<Option<String>> {
     Ok((hash != entry.xxh3_128).then(|| format!("the checksum of the file is {hash} instead of {}", entry.xxh3_128)))
 }
 
+fn read_centres(folder: &Path, manifest: &Manifest) -> Result<Option<IndexCentres>> {
+    let Some(entry) = &manifest.centres else { return Ok(None) };
+    IndexCentres::read(&BlockFile::open(folder, entry, Content::Centres)?).map(Some)
+}
+
+fn check_vectors(
+    folder: &Path,
+    manifest: &Manifest,
+    segment: &SegmentEntry,
+    centres: &IndexCentres,
+) -> Result<Option<String>> {
+    let file = Arc::new(BlockFile::open(folder, &segment.records, Content::Vectors)?);
+    let vectors = SegmentVectors::new(file, segment.ordinal_shift);
+    let mut read = VectorBlock::default();
+    let mut range = KeyRange::default();
+    for block in 0..vectors.n_blocks() {
+        let cluster = vectors.read(block, centres.dimension, &mut read)?;
+        if cluster >= centres.len() as u64 {
+            return Ok(Some(format!("block {block} is of cluster {cluster}, of {}", centres.len())));
+        }
+        for (place, ordinal) in read.ordinals.iter().enumerate() {
+            let key = key_of([cluster, *ordinal]);
+            if place == 0 && vectors.first_key(block) != Some(key) {
+                return Ok(Some(format!("block {block} does not begin with the vector that it should")));
+            }
+            if let Some(problem) = range.add(key, *ordinal, manifest) {
+                return Ok(Some(problem));
+            }
+        }
+    }
+    Ok(range.problem(segment, segment.ordinal_shift))
+}
+
+/// Keys that must ascend, as many as there should be.
+#[derive(Default)]
+struct KeyRange {
+    first: Option<u128>,
+    last: Option<u128>,
+    n_records: u64,
+}
+
+impl KeyRange {
+    /// What is wrong with the next key.
+    fn add(&mut self, key: u128, ordinal: u64, manifest: &Manifest) -> Option<String> {
+        let n = self.n_records;
+        if self.last.is_some_and(|last| last >= key) {
+            return Some(format!("record {n} is out of order"));
+        }
+        if ordinal >= manifest.n_docs {
+            return Some(format!("record {n} is of document {ordinal}, of {}", manifest.n_docs));
+        }
+        self.first.get_or_insert(key);
+        self.last = Some(key);
+        self.n_records += 1;
+        None
+    }
+
+    /// What is wrong with all of them. The manifest has keys without `key_shift`.
+    fn problem(self, segment: &SegmentEntry, key_shift: u64) -> Option<String> {
+        if self.n_records != segment.n_records {
+            return Some(format!("{} records instead of {}", self.n_records, segment.n_records));
+        }
+        let hex = |key: Option<u128>| key.map(|key| format!("{:032x}", key.wrapping_sub(u128::from(key_shift))));
+        let is_right = hex(self.first) == segment.first_key && hex(self.last) == segment.last_key;
+        (!is_right).then(|| "the range of its keys is another".to_string())
+    }
+}
+
 fn check_records(folder: &Path, manifest: &Manifest, segment: &SegmentEntry) -> Result<Option<String>> {
     let file = Arc::new(BlockFile::open(folder, &segment.records, Content::Records)?);
     let mut cursor = SegmentCursor::new(file, segment.ordinal_shift);
-    let (mut first, mut last, mut n_records) = (None, None, 0u64);
+    let mut range = KeyRange::default();
     while let Some(key) = cursor.key() {
-        if last.is_some_and(|last| last >= key) {
-            return Ok(Some(format!("record {n_records} is out of order")));
+        if let Some(problem) = range.add(key, cursor.ordinal()?, manifest) {
+            return Ok(Some(problem));
         }
-        let ordinal = cursor.ordinal()?;
-        if ordinal >= manifest.n_docs {
-            return Ok(Some(format!("record {n_records} is of document {ordinal}, of {}", manifest.n_docs)));
-        }
-        first.get_or_insert(key);
-        last = Some(key);
-        n_records += 1;
         cursor.advance()?;
     }
-    if n_records != segment.n_records {
-        return Ok(Some(format!("{n_records} records instead of {}", segment.n_records)));
-    }
-    let hex = |key: Option<u128>| key.map(|key| format!("{key:032x}"));
-    let is_right = hex(first) == segment.first_key && hex(last) == segment.last_key;
-    Ok((!is_right).then(|| "the range of its keys is another".to_string()))
+    Ok(range.problem(segment, 0))
 }
 
 fn check_names(folder: &Path, entry: &FileEntry, n_docs: u64) -> Result<Option<String>> {

@@ -1,11 +1,13 @@
 //! The course of a semantic deduplication: vectors in, duplicates out.
 
+use super::against::{Stored, best_stored, padded, unpadded};
 use super::device::{OnDevice, OnFailure, Passes};
 use super::kmeans::{self, Centres, Limits, Nearest};
 use super::nearest::{Best, Others, best_of};
 use super::random::{Random, shuffle_key};
 use super::vectors::{Vectors, chunk_bytes, no_memory, normalize, stride};
-use crate::dedup::{Budget, KeepWhich, Semantic, SemanticKeep};
+use crate::dedup::index::{Appender, Index, IndexCentres, IndexVectors};
+use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep};
 use crate::gpu::Device;
 use crate::{Error, Result, bug};
 use std::sync::Arc;
@@ -37,12 +39,13 @@ pub enum Ranking<'a> {
 pub struct SemanticDuplicate {
     /// The row.
     pub row: u64,
-    /// The most similar row that was ranked before it; with `KEEP NONE`, the most similar row.
-    pub nearest: u64,
+    /// The most similar document of the index, if it is similar enough; else the most similar row that was ranked
+    /// before it; with `KEEP NONE`, the most similar row.
+    pub nearest: Kept,
     /// The cosine similarity to it.
     pub similarity: f32,
-    /// The row that stays for it: the nearest, or if that one goes, the one that stays for it. None with `KEEP NONE`.
-    pub kept: Option<u64>,
+    /// What stays for it: the nearest, or if that one goes, what stays for it. Nobody with `KEEP NONE`.
+    pub kept: Kept,
 }
 
 /// What a semantic deduplication found.
@@ -109,19 +112,38 @@ pub struct SemanticDedup {
     claimed_bytes: usize,
     scratch: Vec<f32>,
     device: Option<OnDevice>,
+    against: Option<Against>,
+}
+
+/// An index that rows are held against.
+struct Against {
+    centres: IndexCentres,
+    vectors: IndexVectors,
 }
 
 impl SemanticDedup {
     /// Nothing pushed yet.
     pub fn new(spec: Semantic, budget: Arc<dyn Budget>) -> Self {
         let (rows, scratch) = (Vec::new(), Vec::new());
-        Self { spec, budget, dimension: 0, vectors: None, rows, claimed_bytes: 0, scratch, device: None }
+        Self { spec, budget, dimension: 0, vectors: None, rows, claimed_bytes: 0, scratch, device: None, against: None }
     }
 
     /// Compares on a device. `on_failure` hears of what fails there: an error ends the run, else the CPU goes on.
     pub fn on_device(mut self, device: Arc<Device>, on_failure: OnFailure) -> Self {
         self.device = Some(OnDevice::new(device, on_failure));
         self
+    }
+
+    /// Holds the rows that were pushed against the vectors of an index too, by its centres, if it has some. What is read
+    /// of it comes from a budget of its own, so that vectors of this run do not leave it without.
+    pub fn against(mut self, index: &Index, budget: &Arc<dyn Budget>) -> Result<Self> {
+        let (Some(centres), Some(vectors)) = (index.centres()?, index.vectors(budget)?) else { return Ok(self) };
+        if self.vectors.is_some() && self.dimension != centres.dimension {
+            let (wanted, found, place) = (centres.dimension, self.dimension, index.folder().display());
+            return Err(Error::Data(format!("vectors of {found} values; those of the index {place} have {wanted}")));
+        }
+        self.against = Some(Against { centres, vectors });
+        Ok(self)
     }
 
     /// The vector of a row; rows come in ascending order. A null is an empty vector.
@@ -154,8 +176,8 @@ impl SemanticDedup {
         Ok(())
     }
 
-    /// Finds the duplicates.
-    pub fn finish(mut self, mut ranking: Ranking<'_>) -> Result<SemanticOutcome> {
+    /// Finds the duplicates. What stays goes into `appender`, which adds it to the index that rows were held against.
+    pub fn finish(mut self, mut ranking: Ranking<'_>, mut appender: Option<&mut Appender>) -> Result<SemanticOutcome> {
         let Some(mut vectors) = self.vectors.take() else {
             let (duplicates, rows, clusters, sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             return Ok(SemanticOutcome { duplicates, n_iterations: 0, rows, clusters, sizes });
@@ -163,9 +185,8 @@ impl SemanticDedup {
         vectors.finish()?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.budget.n_threads().max(1)).build();
         let pool = pool.map_err(|error| bug!("no threads for k-means: {error}"))?;
-        let k = self.spec.clusters.clamp(1, vectors.len());
-        self.claim(kmeans::held_bytes(k, vectors.stride(), vectors.len().min(self.spec.sample)))?;
-        let (centres, n_iterations) = pool.install(|| self.learn(&vectors, k))?;
+        let (centres, n_iterations) = pool.install(|| self.centres(&vectors, appender.as_deref_mut()))?;
+        let k = centres.len();
         let (clusters, distances) = pool.install(|| self.assign(&vectors, &centres))?;
         let (order, ends) = by_cluster(&clusters, k);
         let mut duplicates = Vec::new();
@@ -174,15 +195,19 @@ impl SemanticDedup {
             _ => Others::Before,
         };
         let mut start = 0;
-        for &end in &ends {
+        for (cluster, &end) in (0u32..).zip(&ends) {
             let mut members = order[start..end].to_vec();
             start = end;
-            if members.len() < 2 {
-                continue;
+            let first_duplicate = duplicates.len();
+            let stored = pool.install(|| self.best_stored(&vectors, &members, cluster))?;
+            if members.len() > 1 || !stored.is_empty() {
+                self.rank(&mut members, &distances, &mut ranking)?;
+                let best = pool.install(|| best_of(&vectors, &members, others, &*self.budget, self.device.as_ref()))?;
+                self.judge(&members, &best, &stored, others, &mut duplicates);
             }
-            self.rank(&mut members, &distances, &mut ranking)?;
-            let best = pool.install(|| best_of(&vectors, &members, others, &*self.budget, self.device.as_ref()))?;
-            self.judge(&members, &best, others, &mut duplicates);
+            if let Some(appender) = appender.as_deref_mut() {
+                self.append(&vectors, &mut members, cluster, &duplicates[first_duplicate..], appender)?;
+            }
         }
         duplicates.sort_unstable_by_key(|duplicate| duplicate.row);
         let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -195,6 +220,58 @@ impl SemanticDedup {
             return Err(no_memory(n_bytes));
         }
         self.claimed_bytes += n_bytes;
+        Ok(())
+    }
+
+    /// Those of the index, or if it has none, new ones, which become the index's.
+    fn centres(&mut self, vectors: &Vectors, appender: Option<&mut Appender>) -> Result<(Centres, usize)> {
+        if let Some(against) = &self.against {
+            let centres = Centres::new(padded(&against.centres), vectors.stride());
+            self.claim(kmeans::held_bytes(centres.len(), vectors.stride(), 0))?;
+            return Ok((centres, 0));
+        }
+        let k = self.spec.clusters.clamp(1, vectors.len());
+        self.claim(kmeans::held_bytes(k, vectors.stride(), vectors.len().min(self.spec.sample)))?;
+        let learned = self.learn(vectors, k)?;
+        if let Some(appender) = appender {
+            appender.set_centres(&unpadded(learned.0.values(), self.dimension))?;
+        }
+        Ok(learned)
+    }
+
+    /// For each row of a cluster that the index has something similar enough to: that, by row. Else empty.
+    fn best_stored(&mut self, vectors: &Vectors, members: &[u32], cluster: u32) -> Result<Vec<(u32, Stored)>> {
+        let Some(against) = self.against.as_mut().filter(|_| !members.is_empty()) else { return Ok(vec![]) };
+        let best = best_stored(vectors, members, &mut against.vectors, cluster, self.dimension, &*self.budget)?;
+        let threshold = self.spec.threshold;
+        let close = |(at, best): (&u32, Option<Stored>)| {
+            Some((*at, best.filter(|best| f64::from(best.similarity) >= threshold)?))
+        };
+        Ok(members.iter().zip(best).filter_map(close).collect())
+    }
+
+    /// Adds the vectors of the rows that stay to the index. `duplicates` are of their cluster.
+    fn append(
+        &self,
+        vectors: &Vectors,
+        members: &mut Vec<u32>,
+        cluster: u32,
+        duplicates: &[SemanticDuplicate],
+        appender: &mut Appender,
+    ) -> Result<()> {
+        let mut gone: Vec<u64> = duplicates.iter().map(|duplicate| duplicate.row).collect();
+        gone.sort_unstable();
+        members.retain(|&at| gone.binary_search(&u64::from(self.rows[at as usize])).is_err());
+        members.sort_unstable();
+        let first_ordinal = appender.first_ordinal();
+        let mut values = Vec::new();
+        for members in members.chunks(64) {
+            vectors.gather(members, &mut values)?;
+            for (&at, vector) in members.iter().zip(values.chunks_exact(vectors.stride())) {
+                let ordinal = first_ordinal + u64::from(self.rows[at as usize]);
+                appender.push_vector(cluster, ordinal, &vector[..self.dimension])?;
+            }
+        }
         Ok(())
     }
 
@@ -265,20 +342,37 @@ impl SemanticDedup {
     }
 
     /// Writes down the rows of a cluster that go, and who stays for them.
-    fn judge(&self, ranked: &[u32], best: &[Option<Best>], others: Others, duplicates: &mut Vec<SemanticDuplicate>) {
+    fn judge(
+        &self,
+        ranked: &[u32],
+        best: &[Option<Best>],
+        stored: &[(u32, Stored)],
+        others: Others,
+        duplicates: &mut Vec<SemanticDuplicate>,
+    ) {
         let row_at = |place: usize| u64::from(self.rows[ranked[place] as usize]);
-        // The row that stays for the row at each place; those before a place are known when it is reached.
-        let mut stays: Vec<u64> = Vec::with_capacity(ranked.len());
+        // What stays for the row at each place; those before a place are known when it is reached.
+        let mut stays: Vec<Kept> = Vec::with_capacity(ranked.len());
         for (place, best) in best.iter().enumerate() {
             let row = row_at(place);
-            let Some(best) = best.filter(|best| f64::from(best.similarity) >= self.spec.threshold) else {
-                stays.push(row);
-                continue;
+            let in_index = stored.binary_search_by_key(&ranked[place], |(at, _)| *at).map(|found| stored[found].1);
+            let in_run = best.filter(|best| f64::from(best.similarity) >= self.spec.threshold);
+            let (nearest, similarity, kept) = match (in_index, in_run) {
+                (Ok(stored), _) => (Kept::Indexed(stored.ordinal), stored.similarity, Kept::Indexed(stored.ordinal)),
+                (Err(_), Some(best)) => {
+                    let nearest = best.place as usize;
+                    let kept = if others == Others::Before { stays[nearest] } else { Kept::Nobody };
+                    (Kept::Row(row_at(nearest)), best.similarity, kept)
+                }
+                (Err(_), None) => {
+                    stays.push(Kept::Row(row));
+                    continue;
+                }
             };
-            let nearest = best.place as usize;
-            let kept = if others == Others::Before { Some(stays[nearest]) } else { None };
-            stays.push(kept.unwrap_or(row));
-            duplicates.push(SemanticDuplicate { row, nearest: row_at(nearest), similarity: best.similarity, kept });
+            stays.push(kept);
+            // With `KEEP NONE` nobody stays, whoever was there before.
+            let kept = if others == Others::Before { kept } else { Kept::Nobody };
+            duplicates.push(SemanticDuplicate { row, nearest, similarity, kept });
         }
     }
 }

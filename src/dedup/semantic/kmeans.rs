@@ -33,13 +33,19 @@ pub(super) struct Nearest {
 }
 
 impl Centres {
-    fn new(values: Vec<f32>, stride: usize) -> Self {
+    /// Of values that are filled up to `stride` with zeros.
+    pub(super) fn new(values: Vec<f32>, stride: usize) -> Self {
         let squares = values.chunks_exact(stride).map(|centre| dot(centre, centre)).collect();
         Self { values, squares, stride }
     }
 
     pub(super) fn len(&self) -> usize {
         self.squares.len()
+    }
+
+    /// The values, each centre filled up to the stride.
+    pub(super) fn values(&self) -> &[f32] {
+        &self.values
     }
 
     /// The nearest centre of each of the rows, the first of equals.

@@ -12,10 +12,15 @@ use crate::dedup::Budget;
 use rayon::prelude::*;
 
 /// Rows that a thread takes at a time.
-const ROWS_A_TASK: usize = 32;
+pub(super) const ROWS_A_TASK: usize = 32;
 
 /// Similarities this close to 1 are 1: what rounding takes from equal vectors.
 const ROUNDING: f32 = 1e-6;
+
+/// A cosine, as it counts.
+pub(super) fn rounded(similarity: f32) -> f32 {
+    if similarity > 1.0 - ROUNDING { 1.0 } else { similarity }
+}
 
 /// The most similar row that counts, as a place in the ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +92,7 @@ fn compare(
             Others::All => usize::MAX,
         };
         for_each_dot(Matrix::new(queries, stride), candidates, end_of, |row, at, similarity| {
-            let similarity = if similarity > 1.0 - ROUNDING { 1.0 } else { similarity };
+            let similarity = rounded(similarity);
             let better = best[row].is_none_or(|best: Best| similarity > best.similarity);
             if better && from + at != place(row) {
                 best[row] = Some(Best { place: (from + at) as u32, similarity });
@@ -97,15 +102,16 @@ fn compare(
 }
 
 /// Memory for two blocks, given back at the end.
-struct Claim<'a> {
+pub(super) struct Claim<'a> {
     budget: &'a dyn Budget,
     bytes: usize,
-    block_rows: usize,
+    /// Rows of a block.
+    pub(super) block_rows: usize,
 }
 
 impl<'a> Claim<'a> {
     /// One block if all rows fit, else two blocks as large as is granted.
-    fn for_rows(n_rows: usize, stride: usize, budget: &'a dyn Budget) -> Result<Self> {
+    pub(super) fn for_rows(n_rows: usize, stride: usize, budget: &'a dyn Budget) -> Result<Self> {
         let mut block_rows = n_rows.max(1);
         loop {
             let n_blocks = if block_rows >= n_rows { 1 } else { 2 };

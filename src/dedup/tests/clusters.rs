@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::{budget, budgets, mix};
+use crate::dedup::contraction::for_each_child;
 use crate::dedup::{
     Budget, Candidates, Chooser, Components, Fate, Groups, KeepWhich, Kept, PairCounts, RowStore, Survivors,
     star_and_chain,
@@ -106,12 +107,47 @@ proptest! {
 
 #[test]
 fn a_long_chain_is_one_cluster_without_memory() {
-    // Worst for the stars: neighbours in a chain are far apart in the input.
+    // Neighbours in the chain are far apart in the input.
     let n_rows = 30_000_u64;
     let place = |n: u64| n * 7919 % n_rows;
     let pairs: Vec<(u64, u64)> = (1..n_rows).map(|n| (place(n - 1), place(n))).collect();
     let found = clusters(n_rows, &pairs, &[], &budget(0, 1));
     assert_eq!(found, [((0..n_rows).collect(), None)]);
+}
+
+#[test]
+fn pairs_of_any_shape_are_united_in_a_few_passes_over_them() {
+    // Without memory there are as many ranges as there can be, and all of them have to be gone through.
+    let n_rows = 60_000_u64;
+    let random = |n: u64| (mix(2 * n) % n_rows, mix(2 * n + 1) % n_rows);
+    type Pair<'a> = &'a dyn Fn(u64) -> (u64, u64);
+    let shapes: [(&str, u64, u64, Pair<'_>); 6] = [
+        ("a giant component", 5 * n_rows / 2, 8, &random),
+        ("as many pairs as rows", n_rows, 5, &random),
+        ("a chain in order", n_rows - 1, 2, &|n| (n, n + 1)),
+        ("a shuffled chain", n_rows - 1, 4, &|n| (n * 7919 % n_rows, (n + 1) * 7919 % n_rows)),
+        ("a star at the first row", n_rows - 1, 2, &|n| (0, n + 1)),
+        ("a star at the last row", n_rows - 1, 4, &|n| (n_rows - 1, n)),
+    ];
+    for (shape, n_pairs, most_reads, pair) in shapes {
+        let mut found = Vec::new();
+        for (limit_bytes, n_ranges) in [(0, 235), (200_000, 4), (usize::MAX, 1)] {
+            let budget = budget(limit_bytes, 1);
+            let mut pairs = Groups::by_row(&budget, n_rows).distinct();
+            let all = (0..n_pairs).map(pair).filter(|(a, b)| a != b);
+            all.for_each(|(a, b)| pairs.push([a.max(b), a.min(b)]).unwrap());
+            let mut children = Vec::new();
+            let add = |row, root| {
+                children.push((row, root));
+                Ok(())
+            };
+            let passes = for_each_child(pairs, n_rows, &budget, add).unwrap();
+            assert_eq!(passes.n_ranges, n_ranges, "{shape}");
+            assert!(passes.n_read <= most_reads * n_pairs, "{shape}: {} reads of {n_pairs} pairs", passes.n_read);
+            found.push(children);
+        }
+        assert!(found.iter().all(|children| *children == found[0]), "{shape}");
+    }
 }
 
 #[test]

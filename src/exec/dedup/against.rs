@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 /// An opened index.
 pub(super) struct SeenBefore {
-    cursor: IndexCursor,
+    index: Arc<Index>,
+    /// Where keys are looked up; none in an index of vectors.
+    cursor: Option<IndexCursor>,
     appender: Option<Appender>,
     names: IndexNames,
 }
@@ -34,18 +36,26 @@ impl SeenBefore {
                 (Arc::clone(writer.index()), Some(writer.appender()?))
             }
         };
-        Ok(Some(Self { cursor: index.cursor(budget)?, names: index.names(budget)?, appender }))
+        let cursor = if parameters.has_vectors() { None } else { Some(index.cursor(budget)?) };
+        Ok(Some(Self { cursor, names: index.names(budget)?, index, appender }))
     }
 
-    /// The first document of the index that has this key; if there is none, `row` is it from now on. Keys ascend.
-    pub fn look_up<const K: usize>(&mut self, key: &[u64], row: u64) -> Result<Option<u64>> {
-        let Ok(key) = <[u64; K]>::try_from(key) else { return Err(bug!("a key of {} words", key.len())) };
-        let found = self.cursor.seek(key)?;
-        if let (None, Some(appender)) = (found, &mut self.appender) {
-            let ordinal = appender.first_ordinal() + row;
-            appender.push_record(key, ordinal)?;
+    /// What it held before this run.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Where this run's documents go, unless the index is only read.
+    pub fn appender(&mut self) -> Option<&mut Appender> {
+        self.appender.as_mut()
+    }
+
+    /// The document of the index that stays for what has this key. Keys ascend.
+    pub fn find<const K: usize>(&mut self, key: [u64; K]) -> Result<Option<u64>> {
+        match &mut self.cursor {
+            Some(cursor) => cursor.seek(key),
+            None => Err(bug!("a key for an index of vectors")),
         }
-        Ok(found)
     }
 
     /// What this run adds, ready to become part of the index; and the names of the documents that were there before.
@@ -63,4 +73,26 @@ impl SeenBefore {
         };
         Ok((staged, self.names))
     }
+}
+
+/// Stages what the run adds, applies the decisions with `apply`, and commits unless the run's log does so at its end.
+pub(super) fn conclude(
+    work: &Work,
+    seen_before: Option<SeenBefore>,
+    n_rows: u64,
+    names: &mut Names,
+    apply: impl FnOnce(&mut Names) -> Result<()>,
+) -> Result<()> {
+    let mut staged = None;
+    if let Some(seen_before) = seen_before {
+        let (append, indexed) = seen_before.stage(n_rows, names)?;
+        names.add_indexed(indexed);
+        staged = append;
+    }
+    // Before the output, which a LIMIT may stop: what is added must not depend on how far it came.
+    if let (Some(append), Some(log)) = (staged.take_if(|_| work.log.is_some()), &work.log) {
+        log.stage(append);
+    }
+    apply(names)?;
+    staged.map_or(Ok(()), StagedAppend::commit)
 }

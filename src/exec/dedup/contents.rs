@@ -11,21 +11,37 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A mark for some of the rows. One bit a row.
-pub(super) struct Marks(Vec<AtomicU64>);
+/// A mark for some of the rows. One bit a row; refused that memory, every row counts as marked, which costs a longer way
+/// and changes nothing.
+pub(super) struct Marks {
+    bits: Option<Vec<AtomicU64>>,
+    budget: Arc<dyn Budget>,
+}
 
 impl Marks {
-    pub fn new(n_rows: u64) -> Self {
-        Self((0..n_rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    pub fn new(n_rows: u64, budget: &Arc<dyn Budget>) -> Self {
+        let n_words = usize::try_from(n_rows.div_ceil(64)).unwrap_or(usize::MAX);
+        let granted = budget.try_grow(n_words.saturating_mul(size_of::<u64>()));
+        let bits = granted.then(|| (0..n_words).map(|_| AtomicU64::new(0)).collect());
+        Self { bits, budget: Arc::clone(budget) }
     }
 
     /// From any thread.
     pub fn set(&self, row: u64) {
-        self.0[(row / 64) as usize].fetch_or(1 << (row % 64), Ordering::Relaxed);
+        if let Some(bits) = &self.bits {
+            bits[(row / 64) as usize].fetch_or(1 << (row % 64), Ordering::Relaxed);
+        }
     }
 
     fn is_set(&self, row: u64) -> bool {
-        self.0[(row / 64) as usize].load(Ordering::Relaxed) >> (row % 64) & 1 == 1
+        let word = |bits: &Vec<AtomicU64>| bits[(row / 64) as usize].load(Ordering::Relaxed);
+        self.bits.as_ref().is_none_or(|bits| word(bits) >> (row % 64) & 1 == 1)
+    }
+}
+
+impl Drop for Marks {
+    fn drop(&mut self) {
+        self.budget.shrink(self.bits.as_ref().map_or(0, |bits| size_of_val(bits.as_slice())));
     }
 }
 
@@ -100,4 +116,23 @@ fn content(shingler: &mut Option<Shingler>, text: &str) -> Vec<u8> {
 
 fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::FixedBudget;
+
+    #[test]
+    fn marks_are_claimed_and_without_memory_all_rows_are_marked() {
+        let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(16, 1));
+        let marks = Marks::new(128, &budget);
+        assert!(!budget.try_grow(1), "two words are claimed");
+        let refused = Marks::new(1, &budget);
+        marks.set(70);
+        refused.set(0);
+        assert!(marks.is_set(70) && !marks.is_set(71) && refused.is_set(0));
+        drop((marks, refused));
+        assert!(budget.try_grow(16), "and given back");
+    }
 }

@@ -7,12 +7,12 @@
 //! clusters ──► who stays ──► documents again, without those that go
 //! ```
 
-use super::against::SeenBefore;
+use super::against::{SeenBefore, conclude};
 use super::contents::{Content, Contents, Marks};
 use super::documents::Documents;
 use super::fates::{self, Names};
 use super::work::{Budgets, Feed, Outlet, Work};
-use crate::dedup::index::StagedAppend;
+use crate::dedup::index::NewKeys;
 use crate::dedup::{
     Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Method, RowStore, StoredRows, Survivors,
 };
@@ -56,18 +56,9 @@ pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Bu
         Keys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
         Keys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
     };
-    let mut staged = None;
-    if let Some(seen_before) = seen_before {
-        let (append, indexed) = seen_before.stage(documents.n_rows(), &names)?;
-        names.add_indexed(indexed);
-        staged = append;
-    }
-    // Before the output, which a LIMIT may stop: what is added must not depend on how far it came.
-    if let (Some(append), Some(log)) = (staged.take_if(|_| work.log.is_some()), &work.log) {
-        log.stage(append);
-    }
-    fates::apply(work, &documents, fates, &mut names, outlet)?;
-    staged.map_or(Ok(()), StagedAppend::commit)
+    conclude(work, seen_before, documents.n_rows(), &mut names, |names| {
+        fates::apply(work, &documents, fates, names, outlet)
+    })
 }
 
 fn collect(work: &Work, feed: &mut Feed, budget: &Arc<dyn Budget>, mut documents: Documents) -> Result<Collected> {
@@ -174,27 +165,27 @@ impl Decide<'_> {
         let mut survivors = Survivors::new(self.documents.n_rows(), self.budget);
         let min_rows = if seen_before.is_some() { 1 } else { 2 };
         groups.finish()?.for_each_group(min_rows, |key, rows| {
+            let &[high, low] = key else { return Err(bug!("a key of {} words", key.len())) };
             let indexed = match &mut seen_before {
-                Some(seen_before) => {
-                    let first = match self.chooser.choose(rows, None)? {
-                        Kept::Row(row) => row,
-                        Kept::Indexed(_) | Kept::Nobody => rows[0],
-                    };
-                    seen_before.look_up::<2>(key, first)?
-                }
+                Some(seen_before) => seen_before.find([high, low])?,
                 None => None,
             };
-            if rows.len() < 2 && indexed.is_none() {
-                return Ok(());
+            let mut kept = Kept::Row(rows[0]);
+            if rows.len() > 1 || indexed.is_some() {
+                self.count(rows, indexed);
+                kept = survivors.add_cluster(rows, indexed, self.chooser, |_, _| Ok(Some(1.0)))?;
             }
-            self.count(rows, indexed);
-            survivors.add_cluster(rows, indexed, self.chooser, |_, _| Ok(Some(1.0)))
+            let appender = seen_before.as_mut().and_then(|seen_before| seen_before.appender());
+            let (None, Some(appender)) = (indexed, appender) else { return Ok(()) };
+            // Also when nobody stays: what was seen is not new.
+            let row = if let Kept::Row(row) = kept { row } else { rows[0] };
+            appender.push_record([high, low], appender.first_ordinal() + row)
         })?;
         survivors.finish()
     }
 
     /// Rows that share a band are candidates.
-    fn fuzzy(self, groups: Groups<2>, seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+    fn fuzzy(self, groups: Groups<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
         let Method::Fuzzy(fuzzy) = &self.work.request.method else { return Err(bug!("not fuzzy")) };
         if fuzzy.verify {
             return self.verified(groups, fuzzy.threshold);
@@ -202,14 +193,19 @@ impl Decide<'_> {
         let n_rows = self.documents.n_rows();
         let components = Components::new(n_rows, self.budget);
         let mut candidates = Candidates::new(n_rows, self.budget);
-        let mut touches = None;
-        match seen_before {
+        let (mut touches, mut new_keys) = (None, None);
+        match &mut seen_before {
             None => candidates.add_groups(groups, |_| {})?,
             Some(seen_before) => {
                 let touches = touches.insert(Groups::by_row(self.budget, n_rows).distinct());
+                let first_ordinal = seen_before.appender().map(|appender| appender.first_ordinal());
+                new_keys = first_ordinal.map(|first| NewKeys::new(n_rows, first, self.budget));
                 groups.finish()?.for_each_group(1, |key, rows| {
-                    if let Some(ordinal) = seen_before.look_up::<1>(key, rows[0])? {
-                        rows.iter().try_for_each(|row| touches.push([*row, ordinal]))?;
+                    let &[key] = key else { return Err(bug!("a key of {} words", key.len())) };
+                    match (seen_before.find([key])?, &mut new_keys) {
+                        (Some(ordinal), _) => rows.iter().try_for_each(|row| touches.push([*row, ordinal]))?,
+                        (None, Some(new_keys)) => new_keys.push(key, rows[0])?,
+                        (None, None) => {}
                     }
                     candidates.add_group(rows)
                 })?;
@@ -217,14 +213,19 @@ impl Decide<'_> {
         }
         let pairs = candidates.unite(&components)?;
         self.work.counts.candidates.add(pairs.n_candidates as usize);
-        self.clusters(components, touches, |_, _| Ok(None))
+        let fates = self.clusters(components, touches, new_keys.as_mut(), |_, _| Ok(None))?;
+        let appender = seen_before.and_then(SeenBefore::appender);
+        if let (Some(new_keys), Some(appender)) = (new_keys, appender) {
+            new_keys.add_to(appender)?;
+        }
+        Ok(fates)
     }
 
     /// Candidates that are held to their contents before they count.
     fn verified<const N: usize>(self, groups: Groups<N>, threshold: f64) -> Result<FateReader> {
         let n_rows = self.documents.n_rows();
         let mut candidates = Candidates::new(n_rows, self.budget);
-        let marks = Marks::new(n_rows);
+        let marks = Marks::new(n_rows, self.budget);
         candidates.add_groups(groups, |row| marks.set(row))?;
         let contents = Contents::gather(self.work, self.documents, &marks, self.budget)?;
         let components = Components::new(n_rows, self.budget);
@@ -234,7 +235,7 @@ impl Decide<'_> {
         self.work.counts.candidates.add(pairs.n_candidates as usize);
         self.work.counts.verified.add(pairs.n_verified as usize);
         let is_asked = self.work.dropped.is_some() || !self.work.request.extra.is_empty();
-        self.clusters(components, None, |row, kept| match kept {
+        self.clusters(components, None, None, |row, kept| match kept {
             Kept::Row(kept) if is_asked => Ok(Some(contents.similarity(&contents.load(kept)?, row)?)),
             _ => Ok(None),
         })
@@ -244,12 +245,14 @@ impl Decide<'_> {
         self,
         components: Components,
         touches: Option<Groups<2>>,
+        mut new_keys: Option<&mut NewKeys>,
         similarity: impl Fn(u64, Kept) -> Result<Option<f64>>,
     ) -> Result<FateReader> {
         let mut survivors = Survivors::new(self.documents.n_rows(), self.budget);
         components.into_clusters(touches)?.for_each_cluster(|rows, indexed| {
             self.count(rows, indexed);
-            survivors.add_cluster(rows, indexed, self.chooser, &similarity)
+            let kept = survivors.add_cluster(rows, indexed, self.chooser, &similarity)?;
+            new_keys.as_mut().map_or(Ok(()), |new_keys| new_keys.decide(rows, kept))
         })?;
         survivors.finish()
     }

@@ -1,5 +1,6 @@
 //! `DEDUP SEMANTIC`: vectors that point the same way, compared on the CPU or on a device.
 
+use super::against::{SeenBefore, conclude};
 use super::budget::PoolBudget;
 use super::documents::Documents;
 use super::fates::{self, NameStore};
@@ -7,7 +8,8 @@ use super::on_device::OnDevice;
 use super::rows::KeepKeys;
 use super::work::{Budgets, Feed, Message, Outlet, Work};
 use crate::dedup::{
-    Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticOutcome, SemanticRanking, StoredRows, Survivors,
+    Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticDuplicate, SemanticOutcome, SemanticRanking,
+    StoredRows, Survivors,
 };
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -75,10 +77,19 @@ fn decide(
     } else {
         SemanticRanking::Centre(semantic.which)
     };
-    let outcome = dedup.finish(ranking)?;
+    let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
+    if let Some(seen_before) = &seen_before {
+        dedup = dedup.against(seen_before.index(), &budgets.clusters)?;
+    }
+    let outcome = dedup.finish(ranking, seen_before.as_mut().and_then(SeenBefore::appender))?;
+    let is_indexed = |duplicate: &&SemanticDuplicate| matches!(duplicate.kept, Kept::Indexed(_));
+    work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
     work.counts.clusters.add(outcome.n_clusters());
     let fates = fates_of(work, &outcome, documents.n_rows(), &budget)?;
-    fates::apply(work, &documents, fates.finish()?, &mut names.finish()?, outlet)
+    let (fates, mut names) = (fates.finish()?, names.finish()?);
+    conclude(work, seen_before, documents.n_rows(), &mut names, |names| {
+        fates::apply(work, &documents, fates, names, outlet)
+    })
 }
 
 fn push(dedup: &mut SemanticDedup, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
@@ -116,8 +127,7 @@ fn fates_of(work: &Work, outcome: &SemanticOutcome, n_rows: u64, budget: &Arc<dy
         fate(row, Kept::Row(row), None).map_or(Ok(()), |fate| survivors.add_fate(fate))?;
     }
     for duplicate in &outcome.duplicates {
-        let kept = duplicate.kept.map_or(Kept::Nobody, Kept::Row);
-        let fate = fate(duplicate.row, kept, Some(f64::from(duplicate.similarity)));
+        let fate = fate(duplicate.row, duplicate.kept, Some(f64::from(duplicate.similarity)));
         fate.map_or(Ok(()), |fate| survivors.add_fate(fate))?;
     }
     Ok(survivors)

@@ -64,7 +64,7 @@ pub(super) fn bind_dedup(plan: LogicalPlan, mut asked: Asked, functions: &dyn Co
     }
     if let Some(against) = asked.against.as_ref().filter(|_| !has_index(asked.method)) {
         let problem = against.place.error(Code::Unsupported, format!("{verb} has no index"));
-        options.problems.push(problem.help("DEDUP EXACT and DEDUP FUZZY have one"));
+        options.problems.push(problem.help("DEDUP EXACT, DEDUP FUZZY and DEDUP SEMANTIC have one"));
     }
     let bound = bind_method(&asked, &mut options, &schema, functions)?;
     let id = id_column(&mut options, &schema);
@@ -109,7 +109,7 @@ pub(super) fn bind_dedup(plan: LogicalPlan, mut asked: Asked, functions: &dyn Co
 
 /// Methods whose keys can be kept from one run to the next.
 fn has_index(method: DedupMethod) -> bool {
-    matches!(method, DedupMethod::Exact | DedupMethod::Fuzzy)
+    matches!(method, DedupMethod::Exact | DedupMethod::Fuzzy | DedupMethod::Semantic)
 }
 
 fn keep_of(asked: &Asked, hidden: &mut Hidden) -> Keep {

@@ -22,6 +22,15 @@ pub(crate) use device::case_table;
 pub use simplify::simplify;
 use std::borrow::Cow;
 
+/// Shingles as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slices<'a> {
+    /// A single one.
+    One(&'a [u8]),
+    /// Every run of so many of these bytes.
+    Windows(&'a [u8], usize),
+}
+
 /// Cuts texts; keeps its buffers from one to the next.
 #[derive(Debug, Clone)]
 pub struct Shingler {
@@ -68,32 +77,26 @@ impl Shingler {
 
     /// Calls `each` with the bytes of each shingle, in order; words and tokens have one space between them.
     pub fn each_slice(&mut self, text: &str, mut each: impl FnMut(&[u8])) {
+        self.each_slices(text, |slices| match slices {
+            Slices::One(slice) => each(slice),
+            Slices::Windows(text, n_bytes) => text.windows(n_bytes).for_each(&mut each),
+        });
+    }
+
+    /// The same with many shingles at a time, where all of their characters are bytes.
+    pub fn each_slices(&mut self, text: &str, mut each: impl FnMut(Slices<'_>)) {
         let n = self.shingle.n;
         if self.shingle.unit != ShingleUnit::Chars {
             self.cut(text);
             spans::join(&mut self.folded, &mut self.spans);
             for window in self.spans.windows(n) {
                 if let (Some([start, _]), Some([_, end])) = (window.first(), window.last()) {
-                    each(&self.folded[*start..*end]);
+                    each(Slices::One(&self.folded[*start..*end]));
                 }
             }
             return;
         }
-        let text = normalized(text, self.normalize);
-        let text = text.as_ref();
-        if text.is_ascii() && text.len() >= n {
-            text.as_bytes().windows(n).for_each(each);
-        } else if !text.is_empty() {
-            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]).skip(n);
-            let mut n_windows = 0;
-            for ((start, _), end) in text.char_indices().zip(ends) {
-                n_windows += 1;
-                each(&text.as_bytes()[start..end]);
-            }
-            if n_windows == 0 {
-                each(text.as_bytes());
-            }
-        }
+        spans::characters(normalized(text, self.normalize).as_ref(), n, each);
     }
 
     /// Fills `folded` and `spans` with the words or tokens of `text`.

@@ -1,5 +1,6 @@
 //! Where words and tokens begin and end.
 
+use super::Slices;
 use wide::u8x16;
 
 const BLOCK: usize = 64;
@@ -62,6 +63,54 @@ pub(super) fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The runs of `n` characters, in order; a text that has fewer is one itself. Stretches of ASCII are handed on whole.
+pub(super) fn characters(text: &str, n: usize, mut each: impl FnMut(Slices<'_>)) {
+    let bytes = text.as_bytes();
+    let Some((mut end, _)) = text.char_indices().nth(n) else {
+        if !bytes.is_empty() {
+            each(Slices::One(bytes));
+        }
+        return;
+    };
+    let mut start = 0;
+    let mut stretch_end = ascii_end(bytes, 0);
+    loop {
+        if stretch_end < start {
+            stretch_end = ascii_end(bytes, start);
+        }
+        if stretch_end - start >= n {
+            each(Slices::Windows(&bytes[start..stretch_end], n));
+            // The next run is the first that holds the character after the stretch.
+            (start, end) = (stretch_end + 1 - n, stretch_end);
+        } else {
+            each(Slices::One(&bytes[start..end]));
+            start += width(bytes[start]);
+        }
+        match bytes.get(end) {
+            Some(next) => end += width(*next),
+            None => return,
+        }
+    }
+}
+
+/// Where the ASCII from `start` on ends.
+fn ascii_end(bytes: &[u8], start: usize) -> usize {
+    let (blocks, _) = bytes[start..].as_chunks::<BLOCK>();
+    let whole = start + BLOCK * blocks.iter().take_while(|block| block.is_ascii()).count();
+    let rest = bytes[whole..].iter().position(|byte| !byte.is_ascii());
+    rest.map_or(bytes.len(), |at| whole + at)
+}
+
+/// The bytes of a character that begins with this one.
+fn width(first: u8) -> usize {
+    match first {
+        ..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
+    }
 }
 
 /// Moves the spans together, with one space between them.

@@ -56,7 +56,7 @@ impl MinHash {
             }
             Functions::Nemo(nemo) => {
                 nemo.clear();
-                self.shingler.each_slice(text, |shingle| nemo.add(shingle));
+                self.shingler.each_slices(text, |shingles| nemo.add(shingles));
                 nemo.signature(out)
             }
             Functions::Datatrove(datatrove) => {

@@ -8,6 +8,7 @@
 //! Not here: how bands and rows follow from a threshold (`curve.rs`); what becomes of candidates (`crate::dedup`).
 
 mod datatrove;
+mod least;
 mod minhash;
 mod murmur3;
 mod native;

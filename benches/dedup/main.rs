@@ -2,12 +2,15 @@
 //! beside other engines in the same run.
 //!
 //! ```text
-//! cargo bench --bench dedup -- [--python PYTHON] [--rows N[,N…]] [--memory SIZE] ['PATTERN'…]
+//! cargo bench --bench dedup -- [--python PYTHON] [--rows N[,N…]] [--memory SIZE] [--components N] ['PATTERN'…]
 //! ```
 //! PATTERNs name JSON Lines with `id` and `text`, as FROM takes them: 'web/*.jsonl.gz'. With `--python`, an interpreter that has duckdb, polars, daft, rensa and
 //! datasketch, `peers/dedup.py` does the same work with each of them (those that are not installed are left out). With
-//! `--rows`, so many synthetic documents, every fifth a near-duplicate of an earlier one, are piped in.
+//! `--rows`, so many synthetic documents, every fifth a near-duplicate of an earlier one, are piped in. With
+//! `--components`, pairs of so many rows, in several shapes, are united on disk and in memory.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod components;
 
 use std::io::{BufWriter, Write};
 use std::process::{Child, Command, Stdio};
@@ -17,22 +20,26 @@ const CURATOR: &str = env!("CARGO_BIN_EXE_curator");
 
 fn main() {
     let mut files = vec![];
-    let (mut python, mut rows, mut memory) = (None, vec![], "1GB".to_string());
+    let (mut python, mut rows, mut memory, mut n_components) = (None, vec![], "1GB".to_string(), None);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--python" => python = args.next(),
             "--rows" => rows = args.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect(),
             "--memory" => memory = args.next().unwrap(),
+            "--components" => n_components = Some(args.next().unwrap().parse().unwrap()),
             "--bench" => {}
             file => files.push(file.to_string()),
         }
     }
-    if files.is_empty() && rows.is_empty() {
-        println!("give patterns or --rows: cargo bench --bench dedup -- 'web/*.jsonl.gz'");
+    if files.is_empty() && rows.is_empty() && n_components.is_none() {
+        println!("give patterns, --rows or --components: cargo bench --bench dedup -- 'web/*.jsonl.gz'");
         return;
     }
     println!("{:44} {:>9} {:>9} {:>10} {:>12}", "", "CPU s", "wall s", "peak MB", "rows out");
+    if let Some(n_rows) = n_components {
+        components::show(n_rows);
+    }
     if !files.is_empty() {
         on_files(&files, python.as_deref());
     }
