@@ -4,6 +4,7 @@
 
 use super::compression::{ByteCount, ByteStream, open_file};
 use super::discover::SourceFile;
+use super::held::HeldHeads;
 use super::lines::Block;
 use super::queue::{Cancelled, UnitQueue};
 use super::rejects::{Reject, RejectKind, RejectLog};
@@ -14,6 +15,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A piece of input that one partition decodes.
@@ -115,8 +117,22 @@ pub(crate) struct Scan {
 pub(crate) struct Input {
     pub files: Vec<SourceFile>,
     pub compression: Option<Compression>,
+    /// How the format changes a stream before it reads it.
+    pub adapt: Adapt,
+    /// Beginnings that were read to learn the columns.
+    pub heads: HeldHeads,
     /// Standard input in place of the (one) file.
     pub stdin: Option<StdinOnce>,
+}
+
+/// Changes a file's stream: the way from a JSON array to lines.
+pub(crate) type Adapt = fn(&str, ByteStream) -> io::Result<ByteStream>;
+
+/// A file from its first byte, unpacked and adapted.
+pub(crate) struct Opened {
+    pub stream: ByteStream,
+    /// What was read of the file on disk.
+    pub count: ByteCount,
 }
 
 /// Standard input, already unpacked and peeked into: it can be taken once.
@@ -129,11 +145,11 @@ impl Debug for StdinOnce {
 }
 
 impl Input {
-    /// Opens a file unpacked. Standard input opens once; that error ends the run, others only the file.
-    pub fn open(&self, file: usize, count: &ByteCount) -> Result<std::io::Result<ByteStream>> {
+    /// Opens a file for a scan. Standard input opens once; that error ends the run, others only the file.
+    pub fn open(&self, file: usize) -> Result<io::Result<Opened>> {
         if let Some(stdin) = &self.stdin {
             let taken = stdin.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return taken.map(Ok).ok_or_else(|| {
+            return taken.map(|stream| Ok(Opened { stream, count: ByteCount::default() })).ok_or_else(|| {
                 Error::Data(
                     "standard input can be read only once, and this query reads '-' twice; \
                      save it to a file first"
@@ -141,7 +157,20 @@ impl Input {
                 )
             });
         }
-        Ok(open_file(&self.files[file].path, self.compression, count))
+        Ok(self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok))
+    }
+
+    /// Opens a file, whatever was read of it before.
+    pub fn open_anew(&self, file: usize) -> io::Result<Opened> {
+        let SourceFile { path, name, .. } = &self.files[file];
+        let count = ByteCount::default();
+        let stream = open_file(path, self.compression, &count)?;
+        Ok(Opened { stream: (self.adapt)(name, stream)?, count })
+    }
+
+    /// How a file is packed, as far as its name or the query tells.
+    pub fn compression_of(&self, file: usize) -> Option<Compression> {
+        self.compression.or_else(|| Compression::of_file_name(&self.files[file].name).1)
     }
 }
 

@@ -7,8 +7,8 @@
 //! Invariant: every byte of a file is in exactly one block or in a reject, and each block knows its first line and
 //! its offset. Not here: what a line means.
 
-use super::compression::{ByteCount, ByteStream};
-use super::format::{Scan, Stop, Unit};
+use super::compression::ByteStream;
+use super::format::{Opened, Scan, Stop, Unit};
 use super::queue::UnitQueue;
 use super::rejects::{Reject, RejectKind};
 use std::io::{self, Read};
@@ -172,16 +172,11 @@ impl LineCutter {
     }
 }
 
-/// Changes a stream before it is cut: the way from a JSON array to lines.
-pub(crate) type Adapt = fn(&str, ByteStream) -> io::Result<ByteStream>;
-
 /// Queues the lines of all files, in order. The rest of a file that breaks goes to the rejects.
-pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue, adapt: Adapt) -> Result<(), Stop> {
+pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
     for (file, source) in scan.input.files.iter().enumerate() {
-        let count = ByteCount::default();
-        let opened = scan.input.open(file, &count)?.and_then(|stream| adapt(&source.name, stream));
-        let stream = match opened {
-            Ok(stream) => stream,
+        let Opened { stream, count } = match scan.input.open(file)? {
+            Ok(opened) => opened,
             Err(error) => {
                 scan.reject_rest(file, 1, 0, error)?;
                 continue;

@@ -3,12 +3,11 @@
 //! Every file gets its share of the budget, and what small files leave over goes to larger ones. If all was read,
 //! the sample is exhaustive: nothing can come later that was not seen.
 
-use super::compression::{ByteCount, ByteStream, open_file};
-use super::discover::SourceFile;
-use super::lines::Adapt;
-use super::spec::Compression;
+use super::compression::ByteStream;
+use super::format::Input;
+use super::held::{Rest, Stamp};
 use crate::{Error, Result};
-use std::io::{self, Read};
+use std::io::Read;
 
 /// More files than this are sampled by taking some of them, spread over all.
 const MAX_SAMPLED_FILES: usize = 1000;
@@ -23,6 +22,10 @@ pub(crate) struct Head {
     pub bytes: Vec<u8>,
     /// Whether that is all of the file.
     pub is_whole: bool,
+    /// Whether it ends where the stream broke.
+    pub is_broken: bool,
+    /// What is behind it, kept for the scan.
+    pub rest: Option<Rest>,
 }
 
 /// The beginnings of the files, in their order.
@@ -40,10 +43,10 @@ impl Head {
         loop {
             let before = bytes.len();
             // A stream that breaks here breaks in the scan too, at the same byte: there is no more to learn from it.
-            let result = stream.by_ref().take(wanted as u64).read_to_end(&mut bytes);
-            let is_whole = result.is_err() || bytes.len() - before < wanted;
+            let is_broken = stream.by_ref().take(wanted as u64).read_to_end(&mut bytes).is_err();
+            let is_whole = is_broken || bytes.len() - before < wanted;
             if is_whole || memchr::memchr(b'\n', &bytes[before..]).is_some() || bytes.len() > MAX_FIRST_LINE_BYTES {
-                return Self { file, bytes, is_whole };
+                return Self { file, bytes, is_whole, is_broken, rest: None };
             }
             wanted = bytes.len().clamp(1, MAX_STEP_BYTES);
         }
@@ -62,13 +65,10 @@ impl Head {
     }
 }
 
-/// Reads the beginnings of `files`, about `budget_bytes` together.
-pub(crate) fn sample(
-    files: &[SourceFile],
-    compression: Option<Compression>,
-    budget_bytes: usize,
-    adapt: Adapt,
-) -> Result<Sample> {
+/// Reads the beginnings of a source's files, about `budget_bytes` together. What the process may hold of files until
+/// they are scanned is `max_held_bytes`.
+pub(crate) fn sample(input: &Input, budget_bytes: usize, max_held_bytes: usize) -> Result<Sample> {
+    let files = &input.files;
     let step = files.len().div_ceil(MAX_SAMPLED_FILES).max(1);
     let mut chosen: Vec<usize> = (0..files.len()).step_by(step).collect();
     chosen.sort_by_key(|file| files[*file].size_bytes);
@@ -79,17 +79,21 @@ pub(crate) fn sample(
     let mut failure = None;
     for (n_done, file) in chosen.into_iter().enumerate() {
         let share = budget_left / (n_chosen - n_done);
-        let opened: io::Result<ByteStream> = open_file(&files[file].path, compression, &ByteCount::default())
-            .and_then(|stream| adapt(&files[file].name, stream));
-        let mut stream = match opened {
-            Ok(stream) => stream,
+        let path = &files[file].path;
+        // Before it is opened: what changes from here on is seen.
+        let stamp = Stamp::of(path).ok();
+        let mut opened = match input.open_anew(file) {
+            Ok(opened) => opened,
             Err(error) => {
-                failure = failure.or(Some(Error::io(&files[file].path, error)));
+                failure = failure.or(Some(Error::io(path, error)));
                 continue;
             }
         };
-        let head = Head::read(file, &mut stream, share);
+        let mut head = Head::read(file, &mut opened.stream, share);
         budget_left = budget_left.saturating_sub(head.bytes.len());
+        if let (Some(stamp), false) = (stamp, head.is_broken) {
+            head.rest = Rest::claim(&head, opened, stamp, input.compression_of(file), max_held_bytes);
+        }
         heads.push(head);
     }
     if let (true, Some(failure)) = (heads.is_empty(), failure) {

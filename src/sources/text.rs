@@ -1,7 +1,6 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
-use super::compression::ByteCount;
-use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{FormatReader, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
 use super::lines::{Block, produce_lines};
 use super::queue::UnitQueue;
 use super::rejects::{Reject, RejectKind};
@@ -30,7 +29,7 @@ impl FormatReader for TextReader {
 
     fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
         match self.unit {
-            TextUnit::Line => produce_lines(scan, queue, |_, stream| Ok(stream)),
+            TextUnit::Line => produce_lines(scan, queue),
             TextUnit::File => produce_files(scan, queue),
         }
     }
@@ -49,13 +48,12 @@ fn produce_files(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
     let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut n_bytes = 0;
     for (file, source) in scan.input.files.iter().enumerate() {
-        let count = ByteCount::default();
         let mut text = Vec::new();
-        let read = scan
-            .input
-            .open(file, &count)?
-            .and_then(|stream| stream.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text));
-        scan.counters.bytes_scanned.add(count.take() as usize);
+        let read = scan.input.open(file)?.and_then(|Opened { stream, count }| {
+            let read = stream.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text);
+            scan.counters.bytes_scanned.add(count.take() as usize);
+            read
+        });
         if let Err(error) = read {
             scan.reject_rest(file, 1, 0, error)?;
             continue;

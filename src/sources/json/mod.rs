@@ -100,7 +100,7 @@ impl FormatReader for JsonReader {
     }
 
     fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
-        produce_lines(scan, queue, to_lines)
+        produce_lines(scan, queue)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
