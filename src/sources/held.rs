@@ -160,3 +160,68 @@ impl Drop for Claim {
         held.n_streams -= self.0.n_streams;
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::sources::discover::discover;
+    use crate::sources::format::Input;
+    use crate::sources::sample::sample;
+    use crate::sources::spec::SourceSpec;
+    use std::io::Write;
+
+    const TEXT: &str = "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n";
+
+    /// A packed file, sampled up to `sample_bytes`.
+    fn sampled(folder: &Path, packed: &[u8], sample_bytes: usize, max_held_bytes: usize) -> Input {
+        fs::write(folder.join("a.jsonl.gz"), packed).unwrap();
+        let files = discover(&SourceSpec::new(folder.to_string_lossy())).unwrap().files;
+        let adapt = |_: &str, stream| Ok(stream);
+        let input = Input { files, compression: None, adapt, heads: HeldHeads::default(), stdin: None };
+        input.heads.keep(sample(&input, sample_bytes, max_held_bytes).unwrap().heads);
+        input
+    }
+
+    fn packed() -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(TEXT.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn what_was_sampled_is_taken_once_and_reads_as_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for sample_bytes in [1, 9, 1000] {
+            let input = sampled(folder.path(), &packed(), sample_bytes, MAX_HELD_BYTES);
+            let path = &input.files[0].path;
+            let mut opened = input.heads.take(0, path).unwrap();
+            let mut text = String::new();
+            opened.stream.read_to_string(&mut text).unwrap();
+            assert_eq!(text, TEXT, "{sample_bytes}");
+            assert_eq!(opened.count.take(), packed().len() as u64, "bytes count once");
+            assert!(input.heads.take(0, path).is_none());
+            assert!(input.open(0).unwrap().is_ok(), "the next one opens the file again");
+        }
+    }
+
+    #[test]
+    fn a_file_that_changed_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let input = sampled(folder.path(), &packed(), 9, MAX_HELD_BYTES);
+        fs::write(&input.files[0].path, [packed(), packed()].concat()).unwrap();
+        let mut text = String::new();
+        input.open(0).unwrap().unwrap().stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text, TEXT.repeat(2));
+    }
+
+    #[test]
+    fn broken_files_and_those_without_room_are_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let cut_off = &packed()[..packed().len() - 4];
+        for (bytes, max_held_bytes) in [(cut_off, MAX_HELD_BYTES), (&packed(), 10)] {
+            let input = sampled(folder.path(), bytes, 1000, max_held_bytes);
+            assert!(input.heads.take(0, &input.files[0].path).is_none());
+        }
+    }
+}

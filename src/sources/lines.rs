@@ -7,32 +7,36 @@
 //! Invariant: every byte of a file is in exactly one block or in a reject, and each block knows its first line and
 //! its offset. Not here: what a line means.
 
+use super::buffers::{Buffer, Buffers};
 use super::compression::ByteStream;
 use super::format::{Opened, Scan, Stop, Unit};
 use super::queue::UnitQueue;
 use super::rejects::{Reject, RejectKind};
 use std::io::{self, Read};
+use std::str::Utf8Error;
+use std::sync::Arc;
 
 /// The longest line that becomes a row. Arrow's text columns end at 2 GiB a batch.
 const MAX_LINE_BYTES: usize = 1 << 30;
 /// How much of a line that is too long goes to the rejects.
 const RAW_PREFIX_BYTES: usize = 64 << 10;
 const READ_AHEAD_BYTES: usize = 32 << 20;
+const MAX_BLOCK_BYTES: usize = 256 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Whole lines of one file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Block {
     pub file: usize,
     /// The number of the first line, from 1.
     pub first_line: u64,
     /// Where the block begins in the unpacked file.
     pub byte_offset: u64,
-    pub data: Vec<u8>,
+    pub data: Buffer,
 }
 
 /// What [`LineCutter::next`] found.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Cut {
     Block(Block),
     /// A line past [`MAX_LINE_BYTES`]: its place and its beginning.
@@ -57,6 +61,7 @@ pub(crate) struct LineCutter {
     stream: ByteStream,
     file: usize,
     block_bytes: usize,
+    buffers: Arc<Buffers>,
     max_line_bytes: usize,
     /// Bytes after the last newline of the previous block.
     carry: Vec<u8>,
@@ -68,11 +73,12 @@ pub(crate) struct LineCutter {
 }
 
 impl LineCutter {
-    pub fn new(stream: ByteStream, file: usize, block_bytes: usize) -> Self {
+    pub fn new(stream: ByteStream, file: usize, block_bytes: usize, buffers: Arc<Buffers>) -> Self {
         Self {
             stream,
             file,
-            block_bytes: block_bytes.clamp(1, 256 << 20),
+            block_bytes: block_bytes.clamp(1, MAX_BLOCK_BYTES),
+            buffers,
             max_line_bytes: MAX_LINE_BYTES,
             carry: Vec::new(),
             line: 1,
@@ -85,7 +91,8 @@ impl LineCutter {
 
     /// The next block of whole lines.
     pub fn next(&mut self) -> Cut {
-        let mut data = std::mem::take(&mut self.carry);
+        let mut data = self.buffers.empty();
+        data.append(&mut self.carry);
         let mut n_searched = 0;
         loop {
             self.fill(&mut data);
@@ -94,7 +101,8 @@ impl LineCutter {
                 if self.at_end && self.error.is_none() {
                     return self.block(data);
                 }
-                self.carry = data.split_off(end);
+                self.carry.extend_from_slice(&data[end..]);
+                data.truncate(end);
                 return self.block(data);
             }
             if self.at_end {
@@ -131,24 +139,25 @@ impl LineCutter {
         }
     }
 
-    fn block(&mut self, data: Vec<u8>) -> Cut {
+    fn block(&mut self, data: Buffer) -> Cut {
         let block = Block { file: self.file, first_line: self.line, byte_offset: self.byte_offset, data };
         self.line += memchr::memchr_iter(b'\n', &block.data).count() as u64;
         self.byte_offset += block.data.len() as u64;
         Cut::Block(block)
     }
 
-    fn finish(&mut self, data: Vec<u8>) -> Cut {
+    fn finish(&mut self, mut data: Buffer) -> Cut {
         match self.error.take() {
             Some(error) => {
-                Cut::Broken { line: self.line, byte_offset: self.byte_offset, error: error.to_string(), rest: data }
+                let rest = std::mem::take(&mut *data);
+                Cut::Broken { line: self.line, byte_offset: self.byte_offset, error: error.to_string(), rest }
             }
             None if data.is_empty() => Cut::End,
             None => self.block(data),
         }
     }
 
-    fn skip_long_line(&mut self, mut data: Vec<u8>) -> Cut {
+    fn skip_long_line(&mut self, mut data: Buffer) -> Cut {
         let (line, byte_offset) = (self.line, self.byte_offset);
         let mut n_bytes = 0;
         let prefix = data[..data.len().min(RAW_PREFIX_BYTES)].to_vec();
@@ -174,6 +183,8 @@ impl LineCutter {
 
 /// Queues the lines of all files, in order. The rest of a file that breaks goes to the rejects.
 pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    // A block is what was asked for and the beginning of a line that was read before.
+    let buffers = Buffers::new(scan.batch_bytes.min(MAX_BLOCK_BYTES) / 8 * 9);
     for (file, source) in scan.input.files.iter().enumerate() {
         let Opened { stream, count } = match scan.input.open(file)? {
             Ok(opened) => opened,
@@ -182,7 +193,7 @@ pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> 
                 continue;
             }
         };
-        let mut cutter = LineCutter::new(stream, file, scan.batch_bytes);
+        let mut cutter = LineCutter::new(stream, file, scan.batch_bytes, buffers.clone());
         loop {
             let cut = cutter.next();
             scan.counters.bytes_scanned.add(count.take() as usize);
@@ -214,6 +225,11 @@ pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> 
         }
     }
     Ok(())
+}
+
+/// Bytes as text. The fast check does not say what is wrong; the slow one then does.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
+    simdutf8::basic::from_utf8(bytes).or_else(|_| std::str::from_utf8(bytes))
 }
 
 /// One line of a block: its number, its offset in the unpacked file, and its bytes without the line end.
@@ -260,7 +276,7 @@ mod tests {
     use std::io::Cursor;
 
     fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
-        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes);
+        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes, Buffers::new(9));
         cutter.max_line_bytes = max_line_bytes;
         let mut cuts = Vec::new();
         loop {

@@ -8,6 +8,7 @@
 //! Adding a format is one implementation of `FormatReader` (`format.rs`) and one line in [`open`].
 //! Not here: what a query does with the rows.
 
+mod buffers;
 mod columnar;
 mod compression;
 mod csv;
@@ -71,7 +72,7 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     let stream = unpack(stream, spec.options.compression, &ByteCount::default()).map_err(failed)?;
     let adapt = adaptation(format);
     let mut stream = adapt("-", stream).map_err(failed)?;
-    let head = Head::read(0, &mut stream, config.sample_bytes);
+    let head = Head::read(0, &mut stream, config.sample_bytes, 0);
     let mut sample = Sample { is_exhaustive: head.is_whole, heads: vec![head] };
     let files = vec![SourceFile { path: PathBuf::from("-"), name: "-".into(), size_bytes: 0, partitions: Vec::new() }];
     let reader = reader(spec, format, &files, Some(&sample))?;

@@ -13,6 +13,8 @@ use std::io::Read;
 const MAX_SAMPLED_FILES: usize = 1000;
 /// A first line may be longer than a file's share; it is read up to here.
 const MAX_FIRST_LINE_BYTES: usize = 1 << 30;
+/// Packed text is rarely more than this many times larger unpacked.
+const LIKELY_PACKING: usize = 6;
 const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// The beginning of one file, unpacked.
@@ -36,9 +38,10 @@ pub(crate) struct Sample {
 }
 
 impl Head {
-    /// Reads about `budget_bytes` of a stream; more if its first line is longer.
-    pub fn read(file: usize, stream: &mut ByteStream, budget_bytes: usize) -> Self {
-        let mut bytes = Vec::new();
+    /// Reads about `budget_bytes` of a stream; more if its first line is longer. `likely_bytes` is what it may hold.
+    pub fn read(file: usize, stream: &mut ByteStream, budget_bytes: usize, likely_bytes: usize) -> Self {
+        // A buffer that grows copies itself, and each copy is cleared memory; what is never written to costs nothing.
+        let mut bytes = Vec::with_capacity(budget_bytes.min(likely_bytes));
         let mut wanted = budget_bytes.max(1);
         loop {
             let before = bytes.len();
@@ -89,7 +92,8 @@ pub(crate) fn sample(input: &Input, budget_bytes: usize, max_held_bytes: usize) 
                 continue;
             }
         };
-        let mut head = Head::read(file, &mut opened.stream, share);
+        let likely_bytes = (files[file].size_bytes as usize).saturating_mul(LIKELY_PACKING).saturating_add(1);
+        let mut head = Head::read(file, &mut opened.stream, share, likely_bytes);
         budget_left = budget_left.saturating_sub(head.bytes.len());
         if let (Some(stamp), false) = (stamp, head.is_broken) {
             head.rest = Rest::claim(&head, opened, stamp, input.compression_of(file), max_held_bytes);

@@ -1,7 +1,7 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
 use super::format::{FormatReader, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
-use super::lines::{Block, produce_lines};
+use super::lines::{Block, produce_lines, utf8};
 use super::queue::UnitQueue;
 use super::rejects::{Reject, RejectKind};
 use super::spec::TextUnit;
@@ -95,7 +95,7 @@ fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
     let mut origins = Vec::with_capacity(texts.len());
     for (file, text) in texts {
         let without_bom = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-        match std::str::from_utf8(without_bom) {
+        match utf8(without_bom) {
             Ok(content) => {
                 column.append_value(content);
                 origins.push(Origin { file: file as u32, row: 1 });
@@ -116,7 +116,7 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
     let mut origins = Vec::new();
     let mut is_end = true;
     while let Some(line) = block.next_line(place) {
-        match std::str::from_utf8(line.bytes) {
+        match utf8(line.bytes) {
             Ok(content) => {
                 column.append_value(content);
                 origins.push(Origin { file: block.file as u32, row: line.number });

@@ -167,7 +167,9 @@ impl FormatReader for CsvReader {
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
         let Unit::File(file) = unit else { return Err(crate::bug!("CSV got the unit {unit:?}")) };
         match scan.input.open(file)? {
-            Ok(Opened { stream, count }) => Ok(Box::new(CsvDecoder::new(self.clone(), file, stream, count, scan.clone()))),
+            Ok(Opened { stream, count }) => {
+                Ok(Box::new(CsvDecoder::new(self.clone(), file, stream, count, scan.clone())))
+            }
             Err(error) => {
                 scan.reject_rest(file, 1, 0, error)?;
                 Ok(Box::new(std::iter::empty()))

@@ -13,12 +13,13 @@ mod column;
 mod decode;
 mod infer;
 mod inspect;
+mod string;
 mod value;
 
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
 use super::format::{FormatReader, RowsIter, Scan, Stop, Unit};
-use super::lines::produce_lines;
+use super::lines::{produce_lines, utf8};
 use super::queue::UnitQueue;
 use super::sample::Sample;
 use super::spec::ColumnSpec;
@@ -56,7 +57,7 @@ impl JsonReader {
             let mut in_file = SeenFields::default();
             for line in head.whole_lines() {
                 // Broken lines teach nothing; the scan will reject them.
-                let Ok(text) = std::str::from_utf8(line) else { continue };
+                let Ok(text) = utf8(line) else { continue };
                 let mut fields = Vec::new();
                 if value::for_each_field_of_line(text, |name, value| fields.push((name, value))).is_ok() {
                     fields.iter().for_each(|(name, value)| in_file.observe(name, value));
