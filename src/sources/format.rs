@@ -1,12 +1,13 @@
-//! What a format is to the scan: it cuts the input into units on one thread, and decodes a unit into rows on another.
+//! What a format is to the scan: it cuts the input into units on some threads, and decodes a unit into rows on others.
 //!
 //! Adding a format is one implementation of [`FormatReader`] and one line in `open`.
 
+use super::buffers::Buffers;
 use super::compression::{ByteCount, ByteStream, open_file};
 use super::discover::SourceFile;
 use super::held::HeldHeads;
 use super::lines::Block;
-use super::queue::{Cancelled, UnitQueue};
+use super::queue::{Cancelled, Lane};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use crate::{Error, Result};
@@ -90,8 +91,13 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
     /// The columns that the files have, all together.
     fn schema(&self) -> SchemaRef;
 
-    /// Walks the input in order and queues its units. Runs on a thread of its own.
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop>;
+    /// Into how many parts the input falls that can be walked at the same time.
+    fn n_lanes(&self, _input: &Input) -> usize {
+        1
+    }
+
+    /// Walks one part of the input in order and queues its units. Runs on a thread of its own.
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop>;
 
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
@@ -99,7 +105,7 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
 
 /// One reading of a source: what to read, how much at a time, and where to report.
 ///
-/// The thread that reads and each partition have their own, which differ only in the counters.
+/// The threads that read share one and each partition has its own, which differ only in the counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
     pub input: Arc<Input>,
@@ -109,6 +115,8 @@ pub(crate) struct Scan {
     pub predicate: Option<Arc<PruningPredicate>>,
     pub batch_rows: usize,
     pub batch_bytes: usize,
+    /// The memory of blocks of lines.
+    pub buffers: Arc<Buffers>,
     pub counters: Counters,
 }
 

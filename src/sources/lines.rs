@@ -10,7 +10,7 @@
 use super::buffers::{Buffer, Buffers};
 use super::compression::ByteStream;
 use super::format::{Opened, Scan, Stop, Unit};
-use super::queue::UnitQueue;
+use super::queue::Lane;
 use super::rejects::{Reject, RejectKind};
 use std::io::{self, Read};
 use std::str::Utf8Error;
@@ -33,6 +33,11 @@ pub(crate) struct Block {
     /// Where the block begins in the unpacked file.
     pub byte_offset: u64,
     pub data: Buffer,
+}
+
+/// The buffers of blocks that aim at `block_bytes`: so much, and the beginning of a line that was read before.
+pub(crate) fn block_buffers(block_bytes: usize) -> Arc<Buffers> {
+    Buffers::new(block_bytes.min(MAX_BLOCK_BYTES) / 8 * 9)
 }
 
 /// What [`LineCutter::next`] found.
@@ -181,50 +186,36 @@ impl LineCutter {
     }
 }
 
-/// Queues the lines of all files, in order. The rest of a file that breaks goes to the rejects.
-pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
-    // A block is what was asked for and the beginning of a line that was read before.
-    let buffers = Buffers::new(scan.batch_bytes.min(MAX_BLOCK_BYTES) / 8 * 9);
-    for (file, source) in scan.input.files.iter().enumerate() {
-        let Opened { stream, count } = match scan.input.open(file)? {
-            Ok(opened) => opened,
-            Err(error) => {
-                scan.reject_rest(file, 1, 0, error)?;
-                continue;
+/// Queues the lines of the file that the lane is for. The rest of a file that breaks goes to the rejects.
+pub(crate) fn produce_lines(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+    let file = lane.number;
+    let source = &scan.input.files[file];
+    let Opened { stream, count } = match scan.input.open(file)? {
+        Ok(opened) => opened,
+        Err(error) => return Ok(scan.reject_rest(file, 1, 0, error)?),
+    };
+    let mut cutter = LineCutter::new(stream, file, scan.batch_bytes, scan.buffers.clone());
+    loop {
+        let cut = cutter.next();
+        scan.counters.bytes_scanned.add(count.take() as usize);
+        match cut {
+            Cut::Block(block) => lane.push(Unit::Lines(block))?,
+            Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
+                file: source.name.clone(),
+                line,
+                byte_offset,
+                kind: RejectKind::TooLarge,
+                reason: format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"),
+                raw: prefix,
+            })?,
+            Cut::Broken { line, byte_offset, error, rest } => {
+                let reason = format!("cannot read the file from here on: {error}");
+                let (file, kind) = (source.name.clone(), RejectKind::Unreadable);
+                return Ok(scan.counters.reject(Reject { file, line, byte_offset, kind, reason, raw: rest })?);
             }
-        };
-        let mut cutter = LineCutter::new(stream, file, scan.batch_bytes, buffers.clone());
-        loop {
-            let cut = cutter.next();
-            scan.counters.bytes_scanned.add(count.take() as usize);
-            match cut {
-                Cut::Block(block) => queue.push(Unit::Lines(block))?,
-                Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
-                    file: source.name.clone(),
-                    line,
-                    byte_offset,
-                    kind: RejectKind::TooLarge,
-                    reason: format!(
-                        "the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"
-                    ),
-                    raw: prefix,
-                })?,
-                Cut::Broken { line, byte_offset, error, rest } => {
-                    scan.counters.reject(Reject {
-                        file: source.name.clone(),
-                        line,
-                        byte_offset,
-                        kind: RejectKind::Unreadable,
-                        reason: format!("cannot read the file from here on: {error}"),
-                        raw: rest,
-                    })?;
-                    break;
-                }
-                Cut::End => break,
-            }
+            Cut::End => return Ok(()),
         }
     }
-    Ok(())
 }
 
 /// Bytes as text. The fast check does not say what is wrong; the slow one then does.

@@ -59,7 +59,7 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     let sample = is_sampled(spec, format).then(learn).transpose()?;
     let reader = reader(spec, format, &input.files, sample.as_ref())?;
     input.heads.keep(sample.map(|sample| sample.heads).unwrap_or_default());
-    Ok(FileTable::new(spec.location.clone(), format, input, reader, config.batch_bytes.get()))
+    Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 
 /// Standard input (or, in tests, another stream): what is read to learn the columns is read again by the scan.
@@ -79,7 +79,7 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     let read_before = sample.heads.pop().map(|head| head.bytes).unwrap_or_default();
     let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(Cursor::new(read_before).chain(stream))))));
     let input = Input { files, compression: None, adapt, heads: HeldHeads::default(), stdin };
-    Ok(FileTable::new(spec.location.clone(), format, input, reader, config.batch_bytes.get()))
+    Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 
 /// Whether columns are learnt from the files' beginnings.

@@ -1,8 +1,8 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
-use super::format::{FormatReader, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{FormatReader, Input, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
 use super::lines::{Block, produce_lines, utf8};
-use super::queue::UnitQueue;
+use super::queue::Lane;
 use super::rejects::{Reject, RejectKind};
 use super::spec::TextUnit;
 use crate::Result;
@@ -27,10 +27,17 @@ impl FormatReader for TextReader {
         Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, true)]))
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn n_lanes(&self, input: &Input) -> usize {
         match self.unit {
-            TextUnit::Line => produce_lines(scan, queue),
-            TextUnit::File => produce_files(scan, queue),
+            TextUnit::Line => input.files.len(),
+            TextUnit::File => 1,
+        }
+    }
+
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+        match self.unit {
+            TextUnit::Line => produce_lines(scan, lane),
+            TextUnit::File => produce_files(scan, lane),
         }
     }
 
@@ -44,7 +51,7 @@ impl FormatReader for TextReader {
 }
 
 /// Queues whole files, several small ones at a time.
-fn produce_files(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+fn produce_files(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
     let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut n_bytes = 0;
     for (file, source) in scan.input.files.iter().enumerate() {
@@ -74,18 +81,18 @@ fn produce_files(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
             continue;
         }
         if n_bytes + text.len() > scan.batch_bytes && !texts.is_empty() {
-            queue.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
         n_bytes += text.len();
         texts.push((file, text));
         if texts.len() >= scan.batch_rows {
-            queue.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
     }
     if !texts.is_empty() {
-        queue.push(Unit::Texts(texts))?;
+        lane.push(Unit::Texts(texts))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use self::cell::{parse_bool, parse_float, parse_int};
 use self::decode::CsvDecoder;
 use crate::Result;
 use crate::sources::format::{FormatReader, Opened, RowsIter, Scan, Stop, Unit};
-use crate::sources::queue::UnitQueue;
+use crate::sources::queue::Lane;
 use crate::sources::sample::Sample;
 use crate::sources::spec::{ColumnSpec, Format, SourceOptions};
 use crate::sources::table::free_column_name;
@@ -157,9 +157,9 @@ impl FormatReader for CsvReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
         for file in 0..scan.input.files.len() {
-            queue.push(Unit::File(file))?;
+            lane.push(Unit::File(file))?;
         }
         Ok(())
     }

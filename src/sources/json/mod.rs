@@ -18,9 +18,9 @@ mod value;
 
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
-use super::format::{FormatReader, RowsIter, Scan, Stop, Unit};
+use super::format::{FormatReader, Input, RowsIter, Scan, Stop, Unit};
 use super::lines::{produce_lines, utf8};
-use super::queue::UnitQueue;
+use super::queue::Lane;
 use super::sample::Sample;
 use super::spec::ColumnSpec;
 use crate::Result;
@@ -100,8 +100,12 @@ impl FormatReader for JsonReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
-        produce_lines(scan, queue)
+    fn n_lanes(&self, input: &Input) -> usize {
+        input.files.len()
+    }
+
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+        produce_lines(scan, lane)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
