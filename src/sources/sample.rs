@@ -57,7 +57,11 @@ impl Head {
 
     /// The lines that are all there, without the BOM and line ends.
     pub fn whole_lines(&self) -> impl Iterator<Item = &[u8]> {
-        self.whole_text().split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
+        let text = self.whole_text();
+        let mut start = 0;
+        let ends = memchr::memchr_iter(b'\n', text).chain(std::iter::once(text.len()));
+        let lines = ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end]);
+        lines.filter(|line| !line.trim_ascii().is_empty())
     }
 
     /// The text up to the last line end (or the end of the file), without the BOM.
