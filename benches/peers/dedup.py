@@ -8,6 +8,7 @@ their Jaccard similarity j_word5, 0.8 or more counts) that fuzzy deduplication p
 `curator` is the program that the environment variable CURATOR names.
 """
 
+import csv
 import gzip
 import json
 import os
@@ -114,15 +115,17 @@ def datasketch_clusters():
 
 def curator_clusters():
     """The drop ledger names the document that stayed for each that did not."""
-    kept = {}
+
+    def query(text):
+        command = [os.environ["CURATOR"], "query", "--quiet", "--output-format", "csv", "-e", text]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
     with tempfile.TemporaryDirectory() as folder:
         sources = " UNION ALL ".join(f"SELECT id, text FROM '{file}'" for file in files)
         verb = f"DEDUP FUZZY ON text WITH (bands = {BANDS}, rows = {ROWS})"
-        query = f"FROM ({sources}) |> {verb} |> INTO '{folder}/out.jsonl' WITH (rejects = '{folder}/rejects')"
-        subprocess.run([os.environ["CURATOR"], "query", "--quiet", "-e", query], check=True)
-        ledger = os.path.join(folder, "rejects", "dropped")
-        for name in os.listdir(ledger):
-            kept.update((row["id"], row["_kept"]) for row in rows(os.path.join(ledger, name)) if "_kept" in row)
+        query(f"FROM ({sources}) |> {verb} |> INTO '{folder}/out.jsonl' WITH (rejects = '{folder}/rejects')")
+        ledger = query(f"FROM '{folder}/rejects/dropped' |> SELECT id, _kept")
+    kept = {row["id"]: row["_kept"] for row in csv.DictReader(ledger.splitlines())}
     return [kept.get(document, document) for document in ids()]
 
 
