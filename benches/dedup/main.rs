@@ -2,12 +2,14 @@
 //! beside other engines in the same run.
 //!
 //! ```text
-//! cargo bench --bench dedup -- [--python PYTHON] [--rows N[,N…]] [--memory SIZE] [--components N] ['PATTERN'…]
+//! cargo bench --bench dedup -- [--python PYTHON [--pairs PAIRS]] [--rows N[,N…]] [--memory SIZE] [--components N]
+//!     ['PATTERN'…]
 //! ```
-//! PATTERNs name JSON Lines with `id` and `text`, as FROM takes them: 'web/*.jsonl.gz'. With `--python`, an interpreter that has duckdb, polars, daft, rensa and
-//! datasketch, `peers/dedup.py` does the same work with each of them (those that are not installed are left out). With
-//! `--rows`, so many synthetic documents, every fifth a near-duplicate of an earlier one, are piped in. With
-//! `--components`, pairs of so many rows, in several shapes, are united on disk and in memory.
+//! PATTERNs name JSON Lines with `id` and `text`, as FROM takes them: 'web/*.jsonl.gz'. With `--python`, an interpreter
+//! that has duckdb, polars, daft, rensa and datasketch, `peers/dedup.py` does the same work with each of them (those that
+//! are not installed are left out). With `--pairs`, the known near-duplicates of the files, the last column is the share
+//! of them that each engine finds. With `--rows`, so many synthetic documents, every fifth a near-duplicate of an earlier
+//! one, are piped in. With `--components`, pairs of so many rows, in several shapes, are united on disk and in memory.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod components;
@@ -20,11 +22,13 @@ const CURATOR: &str = env!("CARGO_BIN_EXE_curator");
 
 fn main() {
     let mut files = vec![];
-    let (mut python, mut rows, mut memory, mut n_components) = (None, vec![], "1GB".to_string(), None);
+    let (mut python, mut pairs, mut rows, mut memory) = (None, None, vec![], "1GB".to_string());
+    let mut n_components = None;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--python" => python = args.next(),
+            "--pairs" => pairs = args.next(),
             "--rows" => rows = args.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect(),
             "--memory" => memory = args.next().unwrap(),
             "--components" => n_components = Some(args.next().unwrap().parse().unwrap()),
@@ -41,7 +45,7 @@ fn main() {
         components::show(n_rows);
     }
     if !files.is_empty() {
-        on_files(&files, python.as_deref());
+        on_files(&files, python.as_deref(), pairs.as_deref());
     }
     for n_rows in rows {
         let query = "FROM '-' WITH (format = 'jsonl') |> DEDUP FUZZY ON text |> AGGREGATE count(*) AS n";
@@ -58,7 +62,7 @@ fn main() {
     }
 }
 
-fn on_files(patterns: &[String], python: Option<&str>) {
+fn on_files(patterns: &[String], python: Option<&str>, pairs: Option<&str>) {
     let list = patterns.iter().map(|pattern| format!("SELECT id, text FROM '{pattern}'"));
     let list = list.collect::<Vec<_>>().join(" UNION ALL ");
     let queries = [
@@ -84,16 +88,18 @@ fn on_files(patterns: &[String], python: Option<&str>) {
     let files = patterns.iter().flat_map(|pattern| glob::glob(pattern).unwrap()).map(Result::unwrap);
     let files: Vec<_> = files.collect();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/dedup.py");
+    let run = |peer: &str, pairs: Option<&str>| {
+        let mut command = Command::new(python);
+        command.env("CURATOR", CURATOR).arg(script).args(peer.split(' ')).args(pairs).args(&files);
+        show(peer, command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    };
     for peer in ["duckdb exact", "polars exact", "daft exact", "daft fuzzy", "rensa fuzzy", "datasketch fuzzy"] {
-        let child = Command::new(python)
-            .arg(script)
-            .args(peer.split(' '))
-            .args(&files)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        show(peer, child);
+        run(peer, None);
+    }
+    for peer in ["curator recall", "daft recall", "rensa recall", "datasketch recall"] {
+        if pairs.is_some() {
+            run(peer, pairs);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-//! What a format is to the scan: it cuts the input into units on one thread, and decodes a unit into rows on another.
+//! What a format is to the scan: it cuts the input into units on some threads, and decodes a unit into rows on others.
 //!
 //! Adding a format is one implementation of [`FormatReader`] and one line in `open`.
 
+use super::buffers::Buffers;
 use super::compression::{ByteCount, ByteStream, open_file};
 use super::discover::SourceFile;
+use super::held::HeldHeads;
 use super::lines::Block;
-use super::queue::{Cancelled, UnitQueue};
+use super::queue::{Cancelled, Lane};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use crate::{Error, Result};
@@ -14,6 +16,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A piece of input that one partition decodes.
@@ -88,8 +91,13 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
     /// The columns that the files have, all together.
     fn schema(&self) -> SchemaRef;
 
-    /// Walks the input in order and queues its units. Runs on a thread of its own.
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop>;
+    /// Into how many parts the input falls that can be walked at the same time.
+    fn n_lanes(&self, _input: &Input) -> usize {
+        1
+    }
+
+    /// Walks one part of the input in order and queues its units. Runs on a thread of its own.
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop>;
 
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
@@ -97,7 +105,7 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
 
 /// One reading of a source: what to read, how much at a time, and where to report.
 ///
-/// The thread that reads and each partition have their own, which differ only in the counters.
+/// The threads that read share one and each partition has its own, which differ only in the counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
     pub input: Arc<Input>,
@@ -107,6 +115,8 @@ pub(crate) struct Scan {
     pub predicate: Option<Arc<PruningPredicate>>,
     pub batch_rows: usize,
     pub batch_bytes: usize,
+    /// The memory of blocks of lines.
+    pub buffers: Arc<Buffers>,
     pub counters: Counters,
 }
 
@@ -115,8 +125,22 @@ pub(crate) struct Scan {
 pub(crate) struct Input {
     pub files: Vec<SourceFile>,
     pub compression: Option<Compression>,
+    /// How the format changes a stream before it reads it.
+    pub adapt: Adapt,
+    /// Beginnings that were read to learn the columns.
+    pub heads: HeldHeads,
     /// Standard input in place of the (one) file.
     pub stdin: Option<StdinOnce>,
+}
+
+/// Changes a file's stream: the way from a JSON array to lines.
+pub(crate) type Adapt = fn(&str, ByteStream) -> io::Result<ByteStream>;
+
+/// A file from its first byte, unpacked and adapted.
+pub(crate) struct Opened {
+    pub stream: ByteStream,
+    /// What was read of the file on disk.
+    pub count: ByteCount,
 }
 
 /// Standard input, already unpacked and peeked into: it can be taken once.
@@ -129,11 +153,11 @@ impl Debug for StdinOnce {
 }
 
 impl Input {
-    /// Opens a file unpacked. Standard input opens once; that error ends the run, others only the file.
-    pub fn open(&self, file: usize, count: &ByteCount) -> Result<std::io::Result<ByteStream>> {
+    /// Opens a file for a scan. Standard input opens once; that error ends the run, others only the file.
+    pub fn open(&self, file: usize) -> Result<io::Result<Opened>> {
         if let Some(stdin) = &self.stdin {
             let taken = stdin.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return taken.map(Ok).ok_or_else(|| {
+            return taken.map(|stream| Ok(Opened { stream, count: ByteCount::default() })).ok_or_else(|| {
                 Error::Data(
                     "standard input can be read only once, and this query reads '-' twice; \
                      save it to a file first"
@@ -141,7 +165,20 @@ impl Input {
                 )
             });
         }
-        Ok(open_file(&self.files[file].path, self.compression, count))
+        Ok(self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok))
+    }
+
+    /// Opens a file, whatever was read of it before.
+    pub fn open_anew(&self, file: usize) -> io::Result<Opened> {
+        let SourceFile { path, name, .. } = &self.files[file];
+        let count = ByteCount::default();
+        let stream = open_file(path, self.compression, &count)?;
+        Ok(Opened { stream: (self.adapt)(name, stream)?, count })
+    }
+
+    /// How a file is packed, as far as its name or the query tells.
+    pub fn compression_of(&self, file: usize) -> Option<Compression> {
+        self.compression.or_else(|| Compression::of_file_name(&self.files[file].name).1)
     }
 }
 

@@ -4,7 +4,7 @@ use super::columnar::{UnionSchema, conform, rows_per_batch};
 use super::compression::{ByteCount, open_file};
 use super::discover::SourceFile;
 use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
-use super::queue::UnitQueue;
+use super::queue::Lane;
 use super::spec::Compression;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -95,9 +95,9 @@ impl FormatReader for IpcReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
         for file in 0..scan.input.files.len() {
-            queue.push(Unit::File(file))?;
+            lane.push(Unit::File(file))?;
         }
         Ok(())
     }

@@ -7,32 +7,41 @@
 //! Invariant: every byte of a file is in exactly one block or in a reject, and each block knows its first line and
 //! its offset. Not here: what a line means.
 
-use super::compression::{ByteCount, ByteStream};
-use super::format::{Scan, Stop, Unit};
-use super::queue::UnitQueue;
+use super::buffers::{Buffer, Buffers};
+use super::compression::ByteStream;
+use super::format::{Opened, Scan, Stop, Unit};
+use super::queue::Lane;
 use super::rejects::{Reject, RejectKind};
 use std::io::{self, Read};
+use std::str::Utf8Error;
+use std::sync::Arc;
 
 /// The longest line that becomes a row. Arrow's text columns end at 2 GiB a batch.
 const MAX_LINE_BYTES: usize = 1 << 30;
 /// How much of a line that is too long goes to the rejects.
 const RAW_PREFIX_BYTES: usize = 64 << 10;
 const READ_AHEAD_BYTES: usize = 32 << 20;
+const MAX_BLOCK_BYTES: usize = 256 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Whole lines of one file.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Block {
     pub file: usize,
     /// The number of the first line, from 1.
     pub first_line: u64,
     /// Where the block begins in the unpacked file.
     pub byte_offset: u64,
-    pub data: Vec<u8>,
+    pub data: Buffer,
+}
+
+/// The buffers of blocks that aim at `block_bytes`: so much, and the beginning of a line that was read before.
+pub(crate) fn block_buffers(block_bytes: usize) -> Arc<Buffers> {
+    Buffers::new(block_bytes.min(MAX_BLOCK_BYTES) / 8 * 9)
 }
 
 /// What [`LineCutter::next`] found.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Cut {
     Block(Block),
     /// A line past [`MAX_LINE_BYTES`]: its place and its beginning.
@@ -57,6 +66,7 @@ pub(crate) struct LineCutter {
     stream: ByteStream,
     file: usize,
     block_bytes: usize,
+    buffers: Arc<Buffers>,
     max_line_bytes: usize,
     /// Bytes after the last newline of the previous block.
     carry: Vec<u8>,
@@ -68,11 +78,12 @@ pub(crate) struct LineCutter {
 }
 
 impl LineCutter {
-    pub fn new(stream: ByteStream, file: usize, block_bytes: usize) -> Self {
+    pub fn new(stream: ByteStream, file: usize, block_bytes: usize, buffers: Arc<Buffers>) -> Self {
         Self {
             stream,
             file,
-            block_bytes: block_bytes.clamp(1, 256 << 20),
+            block_bytes: block_bytes.clamp(1, MAX_BLOCK_BYTES),
+            buffers,
             max_line_bytes: MAX_LINE_BYTES,
             carry: Vec::new(),
             line: 1,
@@ -85,7 +96,8 @@ impl LineCutter {
 
     /// The next block of whole lines.
     pub fn next(&mut self) -> Cut {
-        let mut data = std::mem::take(&mut self.carry);
+        let mut data = self.buffers.empty();
+        data.append(&mut self.carry);
         let mut n_searched = 0;
         loop {
             self.fill(&mut data);
@@ -94,7 +106,8 @@ impl LineCutter {
                 if self.at_end && self.error.is_none() {
                     return self.block(data);
                 }
-                self.carry = data.split_off(end);
+                self.carry.extend_from_slice(&data[end..]);
+                data.truncate(end);
                 return self.block(data);
             }
             if self.at_end {
@@ -131,24 +144,25 @@ impl LineCutter {
         }
     }
 
-    fn block(&mut self, data: Vec<u8>) -> Cut {
+    fn block(&mut self, data: Buffer) -> Cut {
         let block = Block { file: self.file, first_line: self.line, byte_offset: self.byte_offset, data };
         self.line += memchr::memchr_iter(b'\n', &block.data).count() as u64;
         self.byte_offset += block.data.len() as u64;
         Cut::Block(block)
     }
 
-    fn finish(&mut self, data: Vec<u8>) -> Cut {
+    fn finish(&mut self, mut data: Buffer) -> Cut {
         match self.error.take() {
             Some(error) => {
-                Cut::Broken { line: self.line, byte_offset: self.byte_offset, error: error.to_string(), rest: data }
+                let rest = std::mem::take(&mut *data);
+                Cut::Broken { line: self.line, byte_offset: self.byte_offset, error: error.to_string(), rest }
             }
             None if data.is_empty() => Cut::End,
             None => self.block(data),
         }
     }
 
-    fn skip_long_line(&mut self, mut data: Vec<u8>) -> Cut {
+    fn skip_long_line(&mut self, mut data: Buffer) -> Cut {
         let (line, byte_offset) = (self.line, self.byte_offset);
         let mut n_bytes = 0;
         let prefix = data[..data.len().min(RAW_PREFIX_BYTES)].to_vec();
@@ -172,53 +186,41 @@ impl LineCutter {
     }
 }
 
-/// Changes a stream before it is cut: the way from a JSON array to lines.
-pub(crate) type Adapt = fn(&str, ByteStream) -> io::Result<ByteStream>;
-
-/// Queues the lines of all files, in order. The rest of a file that breaks goes to the rejects.
-pub(crate) fn produce_lines(scan: &Scan, queue: &UnitQueue, adapt: Adapt) -> Result<(), Stop> {
-    for (file, source) in scan.input.files.iter().enumerate() {
-        let count = ByteCount::default();
-        let opened = scan.input.open(file, &count)?.and_then(|stream| adapt(&source.name, stream));
-        let stream = match opened {
-            Ok(stream) => stream,
-            Err(error) => {
-                scan.reject_rest(file, 1, 0, error)?;
-                continue;
+/// Queues the lines of the file that the lane is for. The rest of a file that breaks goes to the rejects.
+pub(crate) fn produce_lines(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+    let file = lane.number;
+    let source = &scan.input.files[file];
+    let Opened { stream, count } = match scan.input.open(file)? {
+        Ok(opened) => opened,
+        Err(error) => return Ok(scan.reject_rest(file, 1, 0, error)?),
+    };
+    let mut cutter = LineCutter::new(stream, file, scan.batch_bytes, scan.buffers.clone());
+    loop {
+        let cut = cutter.next();
+        scan.counters.bytes_scanned.add(count.take() as usize);
+        match cut {
+            Cut::Block(block) => lane.push(Unit::Lines(block))?,
+            Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
+                file: source.name.clone(),
+                line,
+                byte_offset,
+                kind: RejectKind::TooLarge,
+                reason: format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"),
+                raw: prefix,
+            })?,
+            Cut::Broken { line, byte_offset, error, rest } => {
+                let reason = format!("cannot read the file from here on: {error}");
+                let (file, kind) = (source.name.clone(), RejectKind::Unreadable);
+                return Ok(scan.counters.reject(Reject { file, line, byte_offset, kind, reason, raw: rest })?);
             }
-        };
-        let mut cutter = LineCutter::new(stream, file, scan.batch_bytes);
-        loop {
-            let cut = cutter.next();
-            scan.counters.bytes_scanned.add(count.take() as usize);
-            match cut {
-                Cut::Block(block) => queue.push(Unit::Lines(block))?,
-                Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
-                    file: source.name.clone(),
-                    line,
-                    byte_offset,
-                    kind: RejectKind::TooLarge,
-                    reason: format!(
-                        "the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"
-                    ),
-                    raw: prefix,
-                })?,
-                Cut::Broken { line, byte_offset, error, rest } => {
-                    scan.counters.reject(Reject {
-                        file: source.name.clone(),
-                        line,
-                        byte_offset,
-                        kind: RejectKind::Unreadable,
-                        reason: format!("cannot read the file from here on: {error}"),
-                        raw: rest,
-                    })?;
-                    break;
-                }
-                Cut::End => break,
-            }
+            Cut::End => return Ok(()),
         }
     }
-    Ok(())
+}
+
+/// Bytes as text. The fast check does not say what is wrong; the slow one then does.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
+    simdutf8::basic::from_utf8(bytes).or_else(|_| std::str::from_utf8(bytes))
 }
 
 /// One line of a block: its number, its offset in the unpacked file, and its bytes without the line end.
@@ -265,7 +267,7 @@ mod tests {
     use std::io::Cursor;
 
     fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
-        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes);
+        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes, Buffers::new(9));
         cutter.max_line_bytes = max_line_bytes;
         let mut cuts = Vec::new();
         loop {

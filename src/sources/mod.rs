@@ -8,11 +8,13 @@
 //! Adding a format is one implementation of `FormatReader` (`format.rs`) and one line in [`open`].
 //! Not here: what a query does with the rows.
 
+mod buffers;
 mod columnar;
 mod compression;
 mod csv;
 mod discover;
 mod format;
+mod held;
 mod ipc;
 mod json;
 mod lines;
@@ -37,7 +39,8 @@ pub use table::{EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, POSITION_COL
 use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};
 use discover::{Discovered, SourceFile, discover};
-use format::{FormatReader, Input, StdinOnce};
+use format::{Adapt, FormatReader, Input, StdinOnce};
+use held::{HeldHeads, MAX_HELD_BYTES};
 use sample::{Head, Sample, sample};
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
@@ -49,11 +52,14 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
         return open_stream(spec, config, Box::new(std::io::stdin()));
     }
     let Discovered { files, format } = discover(spec)?;
-    let compression = spec.options.compression;
-    let heads = || sample(&files, compression, config.sample_bytes, adaptation(format));
-    let reader = reader(spec, format, &files, heads)?;
-    let input = Input { files, compression, stdin: None };
-    Ok(FileTable::new(spec.location.clone(), format, input, reader, config.batch_bytes.get()))
+    let (compression, adapt) = (spec.options.compression, adaptation(format));
+    let input = Input { files, compression, adapt, heads: HeldHeads::default(), stdin: None };
+    let max_held_bytes = config.memory_limit_bytes.map_or(MAX_HELD_BYTES, |limit| MAX_HELD_BYTES.min(limit / 8));
+    let learn = || sample(&input, config.sample_bytes, max_held_bytes);
+    let sample = is_sampled(spec, format).then(learn).transpose()?;
+    let reader = reader(spec, format, &input.files, sample.as_ref())?;
+    input.heads.keep(sample.map(|sample| sample.heads).unwrap_or_default());
+    Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 
 /// Standard input (or, in tests, another stream): what is read to learn the columns is read again by the scan.
@@ -63,20 +69,26 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     if matches!(format, Format::Parquet | Format::Arrow) {
         return Err(Error::Data(format!("{format} cannot be read from standard input; save it to a file first")));
     }
-    let unpacked = unpack(stream, spec.options.compression, &ByteCount::default()).map_err(failed)?;
-    let mut unpacked = adaptation(format)("-", unpacked).map_err(failed)?;
-    let head = Head::read(0, &mut unpacked, config.sample_bytes);
-    let again = Cursor::new(head.bytes.clone()).chain(unpacked);
+    let stream = unpack(stream, spec.options.compression, &ByteCount::default()).map_err(failed)?;
+    let adapt = adaptation(format);
+    let mut stream = adapt("-", stream).map_err(failed)?;
+    let head = Head::read(0, &mut stream, config.sample_bytes, 0);
+    let mut sample = Sample { is_exhaustive: head.is_whole, heads: vec![head] };
     let files = vec![SourceFile { path: PathBuf::from("-"), name: "-".into(), size_bytes: 0, partitions: Vec::new() }];
-    let heads = || Ok(Sample { is_exhaustive: head.is_whole, heads: vec![head] });
-    let reader = reader(spec, format, &files, heads)?;
-    let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(again)))));
-    let input = Input { files, compression: None, stdin };
-    Ok(FileTable::new(spec.location.clone(), format, input, reader, config.batch_bytes.get()))
+    let reader = reader(spec, format, &files, Some(&sample))?;
+    let read_before = sample.heads.pop().map(|head| head.bytes).unwrap_or_default();
+    let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(Cursor::new(read_before).chain(stream))))));
+    let input = Input { files, compression: None, adapt, heads: HeldHeads::default(), stdin };
+    Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
+}
+
+/// Whether columns are learnt from the files' beginnings.
+fn is_sampled(spec: &SourceSpec, format: Format) -> bool {
+    matches!(format, Format::JsonLines | Format::Csv | Format::Tsv) && spec.options.columns.is_none()
 }
 
 /// How a format's stream is changed before lines are cut from it.
-fn adaptation(format: Format) -> lines::Adapt {
+fn adaptation(format: Format) -> Adapt {
     match format {
         Format::JsonLines => json::to_lines,
         _ => |_, stream| Ok(stream),
@@ -88,13 +100,19 @@ fn reader(
     spec: &SourceSpec,
     format: Format,
     files: &[SourceFile],
-    heads: impl FnOnce() -> Result<Sample>,
+    sample: Option<&Sample>,
 ) -> Result<Arc<dyn FormatReader>> {
+    let no_sample = || crate::bug!("no sample to learn the columns of '{}' from", spec.location);
     Ok(match (format, &spec.options.columns) {
         (Format::JsonLines, Some(columns)) => Arc::new(json::JsonReader::declared(columns)),
-        (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(&heads()?)),
+        (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(sample.ok_or_else(no_sample)?)),
         (Format::Text, _) => Arc::new(text::TextReader { unit: spec.options.unit }),
-        (Format::Csv | Format::Tsv, _) => Arc::new(csv::CsvReader::new(format, &spec.options, heads)?),
+        (Format::Csv | Format::Tsv, Some(columns)) => {
+            Arc::new(csv::CsvReader::declared(format, &spec.options, columns))
+        }
+        (Format::Csv | Format::Tsv, None) => {
+            Arc::new(csv::CsvReader::infer(format, &spec.options, sample.ok_or_else(no_sample)?))
+        }
         (Format::Parquet, _) => Arc::new(parquet::ParquetReader::new(files)?),
         (Format::Arrow, _) => Arc::new(ipc::IpcReader::new(files, spec.options.compression)?),
     })

@@ -6,7 +6,7 @@ use super::columnar::{UnionSchema, conform, rows_per_batch};
 use super::discover::SourceFile;
 use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
 use super::prune::groups_to_read;
-use super::queue::UnitQueue;
+use super::queue::Lane;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -63,7 +63,7 @@ impl FormatReader for ParquetReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
         for (file, source) in scan.input.files.iter().enumerate() {
             let metadata = match load(source) {
                 Ok(metadata) => metadata,
@@ -82,7 +82,7 @@ impl FormatReader for ParquetReader {
                 if wanted.as_ref().and_then(|wanted| wanted.get(row_group)) == Some(&false) {
                     scan.counters.pruned_rows.add(n_rows as usize);
                 } else {
-                    queue.push(Unit::RowGroup { file, row_group, first_row, metadata: metadata.clone() })?;
+                    lane.push(Unit::RowGroup { file, row_group, first_row, metadata: metadata.clone() })?;
                 }
                 first_row += n_rows;
             }

@@ -3,17 +3,18 @@
 //! Every file gets its share of the budget, and what small files leave over goes to larger ones. If all was read,
 //! the sample is exhaustive: nothing can come later that was not seen.
 
-use super::compression::{ByteCount, ByteStream, open_file};
-use super::discover::SourceFile;
-use super::lines::Adapt;
-use super::spec::Compression;
+use super::compression::ByteStream;
+use super::format::Input;
+use super::held::{Rest, Stamp};
 use crate::{Error, Result};
-use std::io::{self, Read};
+use std::io::Read;
 
 /// More files than this are sampled by taking some of them, spread over all.
 const MAX_SAMPLED_FILES: usize = 1000;
 /// A first line may be longer than a file's share; it is read up to here.
 const MAX_FIRST_LINE_BYTES: usize = 1 << 30;
+/// Packed text is rarely more than this many times larger unpacked.
+const LIKELY_PACKING: usize = 6;
 const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// The beginning of one file, unpacked.
@@ -23,6 +24,10 @@ pub(crate) struct Head {
     pub bytes: Vec<u8>,
     /// Whether that is all of the file.
     pub is_whole: bool,
+    /// Whether it ends where the stream broke.
+    pub is_broken: bool,
+    /// What is behind it, kept for the scan.
+    pub rest: Option<Rest>,
 }
 
 /// The beginnings of the files, in their order.
@@ -33,17 +38,18 @@ pub(crate) struct Sample {
 }
 
 impl Head {
-    /// Reads about `budget_bytes` of a stream; more if its first line is longer.
-    pub fn read(file: usize, stream: &mut ByteStream, budget_bytes: usize) -> Self {
-        let mut bytes = Vec::new();
+    /// Reads about `budget_bytes` of a stream; more if its first line is longer. `likely_bytes` is what it may hold.
+    pub fn read(file: usize, stream: &mut ByteStream, budget_bytes: usize, likely_bytes: usize) -> Self {
+        // A buffer that grows copies itself, and each copy is cleared memory; what is never written to costs nothing.
+        let mut bytes = Vec::with_capacity(budget_bytes.min(likely_bytes));
         let mut wanted = budget_bytes.max(1);
         loop {
             let before = bytes.len();
             // A stream that breaks here breaks in the scan too, at the same byte: there is no more to learn from it.
-            let result = stream.by_ref().take(wanted as u64).read_to_end(&mut bytes);
-            let is_whole = result.is_err() || bytes.len() - before < wanted;
+            let is_broken = stream.by_ref().take(wanted as u64).read_to_end(&mut bytes).is_err();
+            let is_whole = is_broken || bytes.len() - before < wanted;
             if is_whole || memchr::memchr(b'\n', &bytes[before..]).is_some() || bytes.len() > MAX_FIRST_LINE_BYTES {
-                return Self { file, bytes, is_whole };
+                return Self { file, bytes, is_whole, is_broken, rest: None };
             }
             wanted = bytes.len().clamp(1, MAX_STEP_BYTES);
         }
@@ -51,7 +57,11 @@ impl Head {
 
     /// The lines that are all there, without the BOM and line ends.
     pub fn whole_lines(&self) -> impl Iterator<Item = &[u8]> {
-        self.whole_text().split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
+        let text = self.whole_text();
+        let mut start = 0;
+        let ends = memchr::memchr_iter(b'\n', text).chain(std::iter::once(text.len()));
+        let lines = ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end]);
+        lines.filter(|line| !line.trim_ascii().is_empty())
     }
 
     /// The text up to the last line end (or the end of the file), without the BOM.
@@ -62,13 +72,10 @@ impl Head {
     }
 }
 
-/// Reads the beginnings of `files`, about `budget_bytes` together.
-pub(crate) fn sample(
-    files: &[SourceFile],
-    compression: Option<Compression>,
-    budget_bytes: usize,
-    adapt: Adapt,
-) -> Result<Sample> {
+/// Reads the beginnings of a source's files, about `budget_bytes` together. What the process may hold of files until
+/// they are scanned is `max_held_bytes`.
+pub(crate) fn sample(input: &Input, budget_bytes: usize, max_held_bytes: usize) -> Result<Sample> {
+    let files = &input.files;
     let step = files.len().div_ceil(MAX_SAMPLED_FILES).max(1);
     let mut chosen: Vec<usize> = (0..files.len()).step_by(step).collect();
     chosen.sort_by_key(|file| files[*file].size_bytes);
@@ -79,17 +86,22 @@ pub(crate) fn sample(
     let mut failure = None;
     for (n_done, file) in chosen.into_iter().enumerate() {
         let share = budget_left / (n_chosen - n_done);
-        let opened: io::Result<ByteStream> = open_file(&files[file].path, compression, &ByteCount::default())
-            .and_then(|stream| adapt(&files[file].name, stream));
-        let mut stream = match opened {
-            Ok(stream) => stream,
+        let path = &files[file].path;
+        // Before it is opened: what changes from here on is seen.
+        let stamp = Stamp::of(path).ok();
+        let mut opened = match input.open_anew(file) {
+            Ok(opened) => opened,
             Err(error) => {
-                failure = failure.or(Some(Error::io(&files[file].path, error)));
+                failure = failure.or(Some(Error::io(path, error)));
                 continue;
             }
         };
-        let head = Head::read(file, &mut stream, share);
+        let likely_bytes = (files[file].size_bytes as usize).saturating_mul(LIKELY_PACKING).saturating_add(1);
+        let mut head = Head::read(file, &mut opened.stream, share, likely_bytes);
         budget_left = budget_left.saturating_sub(head.bytes.len());
+        if let (Some(stamp), false) = (stamp, head.is_broken) {
+            head.rest = Rest::claim(&head, opened, stamp, input.compression_of(file), max_held_bytes);
+        }
         heads.push(head);
     }
     if let (true, Some(failure)) = (heads.is_empty(), failure) {

@@ -1,16 +1,17 @@
 //! The executor that reads a source.
 //!
 //! ```text
-//! files ──one thread──► queue of units ──► partition 0: decode, assemble ──► batches
-//!                                     └──► partition 1: …
+//! files ──threads──► queue of units ──► partition 0: decode, assemble ──► batches
+//!                                  └──► partition 1: …
 //! ```
 //!
 //! Invariant: each row of the source comes out of exactly one partition, and the rows of a partition are in the order
 //! of the source, so `_seq` ascends within it. Which partition gets a row is not determined.
 
 use super::format::{Counters, FormatReader, RowsIter, Scan, Stop};
+use super::lines::block_buffers;
 use super::origin::Assembler;
-use super::queue::UnitQueue;
+use super::queue::{Capacity, UnitQueue};
 use super::rejects::RejectLog;
 use super::table::{FileTable, POSITION_COLUMN, SourceColumn};
 use crate::Error;
@@ -38,6 +39,9 @@ use futures::stream::try_unfold;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+/// The most that a thread unpacks of a file whose turn has not come.
+const MAX_AHEAD_BYTES: usize = 64 << 20;
+
 /// Reads the files of a source.
 #[derive(Debug)]
 pub struct FileScanExec {
@@ -61,7 +65,7 @@ struct RunState {
     is_taken: Vec<bool>,
 }
 
-/// Lives as long as a stream of the reading does; then the reader's thread may end.
+/// Lives as long as a stream of the reading does; then the reader's threads may end.
 #[derive(Debug)]
 struct Run(Arc<UnitQueue>);
 
@@ -123,7 +127,7 @@ impl FileScanExec {
         self.properties.partitioning.partition_count()
     }
 
-    /// What one reader of this scan needs: the reading thread (no partition) or a partition.
+    /// What one reader of this scan needs: the reading threads (no partition) or a partition.
     fn scan_of(&self, partition: Option<usize>, context: &TaskContext) -> Scan {
         let counter = |name: &'static str| -> Count {
             let builder = MetricBuilder::new(&self.metrics);
@@ -142,6 +146,7 @@ impl FileScanExec {
             predicate: self.predicate.clone(),
             batch_rows: context.session_config().batch_size().max(1),
             batch_bytes: self.table.batch_bytes,
+            buffers: block_buffers(self.table.batch_bytes),
             counters: Counters {
                 bytes_scanned: counter("bytes_scanned"),
                 rejected_rows: counter("rejected_rows"),
@@ -172,32 +177,39 @@ impl FileScanExec {
         }
     }
 
-    /// Begins a reading: a thread that fills the queue.
+    /// Begins a reading: threads that fill the queue.
     fn start(&self, context: &TaskContext) -> Result<Arc<UnitQueue>> {
-        let capacity_units = self.n_partitions() + 2;
-        let queue = Arc::new(UnitQueue::new(capacity_units, capacity_units.saturating_mul(self.table.batch_bytes)));
-        let closer = CloseOnDrop(queue.clone());
-        let scan = self.scan_of(None, context);
-        let reader = self.table.reader.clone();
-        let spawned = std::thread::Builder::new().name("curator-read".into()).spawn(move || {
-            match reader.produce(&scan, &closer.0) {
-                Ok(()) | Err(Stop::Cancelled) => closer.0.close(None),
-                Err(Stop::Failed(error)) => closer.0.close(Some(error)),
+        let units = self.n_partitions() + 2;
+        let n_lanes = self.table.reader.n_lanes(&self.table.input);
+        // Unpacking and decoding cost about the same; with few partitions the one thread is enough.
+        let n_threads = (self.n_partitions() / 2).clamp(1, n_lanes.max(1));
+        let capacity = Capacity {
+            units,
+            bytes: units.saturating_mul(self.table.batch_bytes),
+            ahead_bytes: (self.table.ahead_bytes / n_threads).min(MAX_AHEAD_BYTES),
+        };
+        let queue = Arc::new(UnitQueue::new(n_lanes, capacity));
+        let scan = Arc::new(self.scan_of(None, context));
+        for number in 0..n_threads {
+            let (queue, scan, reader) = (queue.clone(), scan.clone(), self.table.reader.clone());
+            let read = move || read_lanes(&queue, &scan, reader.as_ref());
+            let spawned = std::thread::Builder::new().name("curator-read".into()).spawn(read);
+            // Fewer threads read everything too.
+            if let (Err(error), 0) = (spawned, number) {
+                return Err(Error::Data(format!("cannot start a thread to read with: {error}")).into());
             }
-        });
-        match spawned {
-            Ok(_) => Ok(queue),
-            Err(error) => Err(Error::Data(format!("cannot start a thread to read with: {error}")).into()),
         }
+        Ok(queue)
     }
 }
 
-/// Consumers must not wait for ever if the reading thread panics.
-struct CloseOnDrop(Arc<UnitQueue>);
-
-impl Drop for CloseOnDrop {
-    fn drop(&mut self) {
-        self.0.close(Some(crate::bug!("the thread that reads a source ended unexpectedly")));
+/// Fills one lane after the other, until none is left, one fails or nobody wants them.
+fn read_lanes(queue: &Arc<UnitQueue>, scan: &Scan, reader: &dyn FormatReader) {
+    while let Some(lane) = queue.begin_lane() {
+        match reader.produce(scan, &lane) {
+            Ok(()) | Err(Stop::Cancelled) => lane.end(None),
+            Err(Stop::Failed(error)) => return lane.end(Some(error)),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::format::{FormatReader, Input};
 use super::prune::{can_prune, pruning_predicate};
 use super::scan::FileScanExec;
 use super::spec::Format;
+use crate::Config;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -55,6 +56,8 @@ pub struct FileTable {
     pub(super) input: Arc<Input>,
     pub(super) reader: Arc<dyn FormatReader>,
     pub(super) batch_bytes: usize,
+    /// What may be unpacked before its turn.
+    pub(super) ahead_bytes: usize,
     columns: Arc<[SourceColumn]>,
     schema: SchemaRef,
     extra: ExtraColumns,
@@ -83,14 +86,15 @@ impl FileTable {
         format: Format,
         input: Input,
         reader: Arc<dyn FormatReader>,
-        batch_bytes: usize,
+        config: &Config,
     ) -> Self {
         let mut table = Self {
             location,
             format,
             input: Arc::new(input),
             reader,
-            batch_bytes,
+            batch_bytes: config.batch_bytes.get(),
+            ahead_bytes: config.memory_limit_bytes.map_or(usize::MAX, |limit| limit / 8),
             columns: Arc::new([]),
             schema: Arc::new(Schema::empty()),
             extra: ExtraColumns::default(),

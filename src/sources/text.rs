@@ -1,9 +1,8 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
-use super::compression::ByteCount;
-use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
-use super::lines::{Block, produce_lines};
-use super::queue::UnitQueue;
+use super::format::{FormatReader, Input, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
+use super::lines::{Block, produce_lines, utf8};
+use super::queue::Lane;
 use super::rejects::{Reject, RejectKind};
 use super::spec::TextUnit;
 use crate::Result;
@@ -28,10 +27,17 @@ impl FormatReader for TextReader {
         Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, true)]))
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn n_lanes(&self, input: &Input) -> usize {
         match self.unit {
-            TextUnit::Line => produce_lines(scan, queue, |_, stream| Ok(stream)),
-            TextUnit::File => produce_files(scan, queue),
+            TextUnit::Line => input.files.len(),
+            TextUnit::File => 1,
+        }
+    }
+
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+        match self.unit {
+            TextUnit::Line => produce_lines(scan, lane),
+            TextUnit::File => produce_files(scan, lane),
         }
     }
 
@@ -45,17 +51,16 @@ impl FormatReader for TextReader {
 }
 
 /// Queues whole files, several small ones at a time.
-fn produce_files(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+fn produce_files(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
     let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut n_bytes = 0;
     for (file, source) in scan.input.files.iter().enumerate() {
-        let count = ByteCount::default();
         let mut text = Vec::new();
-        let read = scan
-            .input
-            .open(file, &count)?
-            .and_then(|stream| stream.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text));
-        scan.counters.bytes_scanned.add(count.take() as usize);
+        let read = scan.input.open(file)?.and_then(|Opened { stream, count }| {
+            let read = stream.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text);
+            scan.counters.bytes_scanned.add(count.take() as usize);
+            read
+        });
         if let Err(error) = read {
             scan.reject_rest(file, 1, 0, error)?;
             continue;
@@ -76,18 +81,18 @@ fn produce_files(scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
             continue;
         }
         if n_bytes + text.len() > scan.batch_bytes && !texts.is_empty() {
-            queue.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
         n_bytes += text.len();
         texts.push((file, text));
         if texts.len() >= scan.batch_rows {
-            queue.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
     }
     if !texts.is_empty() {
-        queue.push(Unit::Texts(texts))?;
+        lane.push(Unit::Texts(texts))?;
     }
     Ok(())
 }
@@ -97,7 +102,7 @@ fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
     let mut origins = Vec::with_capacity(texts.len());
     for (file, text) in texts {
         let without_bom = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-        match std::str::from_utf8(without_bom) {
+        match utf8(without_bom) {
             Ok(content) => {
                 column.append_value(content);
                 origins.push(Origin { file: file as u32, row: 1 });
@@ -118,7 +123,7 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
     let mut origins = Vec::new();
     let mut is_end = true;
     while let Some(line) = block.next_line(place) {
-        match std::str::from_utf8(line.bytes) {
+        match utf8(line.bytes) {
             Ok(content) => {
                 column.append_value(content);
                 origins.push(Origin { file: block.file as u32, row: line.number });

@@ -11,11 +11,10 @@ mod place;
 use self::cell::{parse_bool, parse_float, parse_int};
 use self::decode::CsvDecoder;
 use crate::Result;
-use crate::sources::compression::ByteCount;
-use crate::sources::format::{FormatReader, RowsIter, Scan, Stop, Unit};
-use crate::sources::queue::UnitQueue;
+use crate::sources::format::{FormatReader, Opened, RowsIter, Scan, Stop, Unit};
+use crate::sources::queue::Lane;
 use crate::sources::sample::Sample;
-use crate::sources::spec::{Format, SourceOptions};
+use crate::sources::spec::{ColumnSpec, Format, SourceOptions};
 use crate::sources::table::free_column_name;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use csv::ByteRecord;
@@ -102,17 +101,19 @@ impl Seen {
 }
 
 impl CsvReader {
-    /// Learns or takes the columns.
-    pub fn new(format: Format, options: &SourceOptions, sample: impl FnOnce() -> Result<Sample>) -> Result<Self> {
+    /// Takes the columns that the user declared.
+    pub fn declared(format: Format, options: &SourceOptions, columns: &[ColumnSpec]) -> Self {
+        let names = columns.iter().map(|column| column.name.clone()).collect();
+        let types = columns.iter().map(|column| column.data_type.clone()).collect();
+        Self::with_columns(names, types, Dialect::of(format, options))
+    }
+
+    /// Learns the columns from the beginnings of the files.
+    pub fn infer(format: Format, options: &SourceOptions, sample: &Sample) -> Self {
         let dialect = Dialect::of(format, options);
-        if let Some(declared) = &options.columns {
-            let names: Vec<String> = declared.iter().map(|column| column.name.clone()).collect();
-            let types = declared.iter().map(|column| column.data_type.clone()).collect();
-            return Ok(Self::with_columns(names, types, dialect));
-        }
         let mut names: Vec<String> = Vec::new();
         let mut seen: Vec<Seen> = Vec::new();
-        for head in sample()?.heads {
+        for head in &sample.heads {
             let mut records: Vec<ByteRecord> =
                 dialect.reader(head.whole_text()).into_byte_records().flatten().collect();
             if !head.is_whole {
@@ -138,7 +139,7 @@ impl CsvReader {
             }
         }
         let types = seen.into_iter().map(Seen::resolve).collect();
-        Ok(Self::with_columns(names, types, dialect))
+        Self::with_columns(names, types, dialect)
     }
 
     fn with_columns(names: Vec<String>, types: Vec<DataType>, dialect: Dialect) -> Self {
@@ -156,18 +157,19 @@ impl FormatReader for CsvReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
         for file in 0..scan.input.files.len() {
-            queue.push(Unit::File(file))?;
+            lane.push(Unit::File(file))?;
         }
         Ok(())
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
         let Unit::File(file) = unit else { return Err(crate::bug!("CSV got the unit {unit:?}")) };
-        let count = ByteCount::default();
-        match scan.input.open(file, &count)? {
-            Ok(stream) => Ok(Box::new(CsvDecoder::new(self.clone(), file, stream, count, scan.clone()))),
+        match scan.input.open(file)? {
+            Ok(Opened { stream, count }) => {
+                Ok(Box::new(CsvDecoder::new(self.clone(), file, stream, count, scan.clone())))
+            }
             Err(error) => {
                 scan.reject_rest(file, 1, 0, error)?;
                 Ok(Box::new(std::iter::empty()))

@@ -3,7 +3,8 @@
 //! Invariant: each `append` adds exactly one slot, and returns what the slot could not hold, as JSON text: a value of
 //! another type whole, an object's unknown fields as an object of those. Text columns hold everything.
 
-use super::value::{Kind, for_each_field, for_each_item, kind, string_content};
+use super::string::string_content;
+use super::value::{Kind, for_each_field, for_each_item, kind};
 use arrow::array::{
     ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, ListArray, StringBuilder, StructArray, UInt64Builder,
 };
@@ -57,7 +58,7 @@ impl ColumnBuilder {
     }
 
     /// Adds a value, or a null for `None`.
-    pub fn append<'a>(&mut self, raw: Option<&'a str>, scratch: &mut String) -> Residue<'a> {
+    pub fn append<'a>(&mut self, raw: Option<&'a str>, scratch: &mut Vec<u8>) -> Residue<'a> {
         let Some(raw) = raw.filter(|raw| kind(raw) != Kind::Null) else {
             self.append_null();
             return None;
@@ -166,7 +167,7 @@ impl StructColumn {
         }
     }
 
-    fn append<'a>(&mut self, raw: &'a str, scratch: &mut String) -> Residue<'a> {
+    fn append<'a>(&mut self, raw: &'a str, scratch: &mut Vec<u8>) -> Residue<'a> {
         let mut values: Vec<Option<&'a str>> = vec![None; self.children.len()];
         let mut residue = ObjectText::default();
         let visited = for_each_field(raw, |name, value| match self.index.get(name.as_ref()) {
@@ -196,7 +197,7 @@ impl ListColumn {
     }
 
     /// A list with an item that does not fit is not split up: it is null here and whole in the residue.
-    fn append<'a>(&mut self, raw: &'a str, scratch: &mut String) -> Residue<'a> {
+    fn append<'a>(&mut self, raw: &'a str, scratch: &mut Vec<u8>) -> Residue<'a> {
         let mut all_fit = true;
         let visited = for_each_item(raw, |item| {
             self.n_items += 1;

@@ -8,7 +8,7 @@ use super::inspect::LineError;
 use super::value::for_each_field_of_line;
 use super::{JsonReader, Unfit};
 use crate::sources::format::{Origin, Rows, Scan};
-use crate::sources::lines::{Block, Line, LinePlace};
+use crate::sources::lines::{Block, Line, LinePlace, utf8};
 use crate::sources::rejects::{Reject, RejectKind};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, StringBuilder};
@@ -31,7 +31,7 @@ enum Slot {
 /// Decodes one block, a batch at a time.
 pub(crate) struct BlockDecoder {
     scan: Scan,
-    block: Block,
+    block: Arc<Block>,
     place: LinePlace,
     slots: HashMap<String, Slot>,
     columns: Vec<(String, ColumnBuilder)>,
@@ -41,7 +41,7 @@ pub(crate) struct BlockDecoder {
     extra: Option<StringBuilder>,
     /// For each output column the builder's index, or `None` for `_extra`.
     outputs: Vec<Option<usize>>,
-    scratch: String,
+    scratch: Vec<u8>,
 }
 
 impl BlockDecoder {
@@ -52,14 +52,14 @@ impl BlockDecoder {
         let mut decoder = Self {
             scan: scan.clone(),
             place: block.start(),
-            block,
+            block: Arc::new(block),
             slots: HashMap::new(),
             columns: Vec::new(),
             checks: Vec::new(),
             unfit: reader.unfit,
             extra: wants_extra.then(StringBuilder::new),
             outputs: Vec::new(),
-            scratch: String::new(),
+            scratch: Vec::new(),
         };
         let mut column_of_field: HashMap<usize, usize> = HashMap::new();
         for (index, field) in fields.iter().enumerate().filter(|(index, _)| !is_extra(*index)) {
@@ -84,8 +84,7 @@ impl BlockDecoder {
     fn next_batch(&mut self) -> Result<Option<Rows>> {
         let mut origins = Vec::new();
         let mut keep: Vec<bool> = Vec::new();
-        let block =
-            std::mem::replace(&mut self.block, Block { file: 0, first_line: 0, byte_offset: 0, data: Vec::new() });
+        let block = self.block.clone();
         let mut values: Vec<Option<&str>> = vec![None; self.columns.len()];
         while origins.len() < self.scan.batch_rows {
             let Some(line) = block.next_line(&mut self.place) else { break };
@@ -105,7 +104,6 @@ impl BlockDecoder {
                 Err(error) => self.reject(&block, &line, error)?,
             }
         }
-        self.block = block;
         if origins.is_empty() {
             return Ok(None);
         }
@@ -118,7 +116,7 @@ impl BlockDecoder {
         line: &Line<'a>,
         values: &mut [Option<&'a str>],
     ) -> Result<Vec<(Cow<'a, str>, &'a str)>, LineError> {
-        let text = std::str::from_utf8(line.bytes).map_err(|error| {
+        let text = utf8(line.bytes).map_err(|error| {
             let reason = format!("not UTF-8: byte {} of the line is invalid", error.valid_up_to() + 1);
             LineError::new(RejectKind::InvalidText, reason)
         })?;

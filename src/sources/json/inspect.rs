@@ -1,11 +1,14 @@
 //! A first look at a line, before it is parsed: the troubles that a fast parser skips over or overflows its stack on.
 //!
-//! It runs over the strings with `memchr`, so it costs little beside parsing. It finds escapes that are no
+//! It runs over the strings with `memchr`, so it costs little beside parsing. Most lines have no `\u`; in those only
+//! quotes are looked for, not every escape. It finds escapes that are no
 //! characters (the parser does not look at `\u` in values it skips), nesting that recursion could not follow, and
 //! where a cut-off line ends. Because it always looks at the whole line, whether a line is rejected does not depend
 //! on the columns that a query asks for.
 
 use crate::sources::rejects::RejectKind;
+use memchr::memmem;
+use std::sync::LazyLock;
 
 /// Deeper nesting is refused: parsers recurse.
 pub(crate) const MAX_DEPTH: usize = 256;
@@ -23,8 +26,11 @@ impl LineError {
     }
 }
 
+static UNICODE_ESCAPE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"\\u"));
+
 /// Looks at a whole line and tells how deep it is nested. `Ok` does not mean that it is JSON.
 pub(crate) fn inspect(line: &[u8]) -> Result<usize, LineError> {
+    let skip_string = if UNICODE_ESCAPE.find(line).is_some() { skip_checked_string } else { skip_string };
     let mut open: Vec<u8> = Vec::new();
     let mut depth = 0;
     let mut at = 0;
@@ -56,9 +62,26 @@ pub(crate) fn inspect(line: &[u8]) -> Result<usize, LineError> {
     }
 }
 
-/// The place after the string whose first character is at `start`.
+fn cut_off() -> LineError {
+    LineError::new(RejectKind::Truncated, "the line ends inside a string")
+}
+
+/// The place after the string whose first character is at `start`, in a line without `\u`.
 fn skip_string(line: &[u8], start: usize) -> Result<usize, LineError> {
-    let cut_off = || LineError::new(RejectKind::Truncated, "the line ends inside a string");
+    let mut at = start;
+    loop {
+        let quote = at + memchr::memchr(b'"', &line[at..]).ok_or_else(cut_off)?;
+        let n_backslashes = line[start..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
+        at = quote + 1;
+        // An even number of them are backslashes themselves; an odd number takes the quote away.
+        if n_backslashes % 2 == 0 {
+            return Ok(at);
+        }
+    }
+}
+
+/// The same in any line: escapes that are no characters are errors.
+fn skip_checked_string(line: &[u8], start: usize) -> Result<usize, LineError> {
     let mut at = start;
     loop {
         at += memchr::memchr2(b'"', b'\\', &line[at..]).ok_or_else(cut_off)?;
@@ -77,7 +100,7 @@ fn skip_string(line: &[u8], start: usize) -> Result<usize, LineError> {
 fn check_unicode_escape(line: &[u8], at: usize) -> Result<usize, LineError> {
     match unicode_escape(&line[at..]) {
         Some((_, n_bytes)) => Ok(n_bytes),
-        None if line.len() < at + 6 => Err(LineError::new(RejectKind::Truncated, "the line ends inside a string")),
+        None if line.len() < at + 6 => Err(cut_off()),
         None => {
             let shown = String::from_utf8_lossy(&line[at..(at + 6).min(line.len())]).into_owned();
             let reason = match hex4(&line[at + 2..]) {
@@ -133,5 +156,14 @@ mod tests {
         for line in [r#"{"a":"\\ud800 \ud83d\ude00 \u00e9 [[{"}"#, "", "17", r#"{"a":"\\"}"#] {
             assert!(inspect(line.as_bytes()).is_ok(), "{line}");
         }
+    }
+    #[test]
+    fn strings_end_alike_in_lines_with_and_without_unicode_escapes() {
+        for line in [r#"{"a":"\\\"[[","b":[""]}"#, r#"{"a":"\\"}"#, r#"["\\\\",[["\"[[["]]]"#, r#"{"a":"x\\\"}"#] {
+            let outcome = |line: String| inspect(line.as_bytes()).map_err(|error| error.kind);
+            let with = line.replacen(':', r#":"\u0041","#, 1).replacen('[', r#"["\u0041","#, 1);
+            assert_eq!(outcome(line.to_string()), outcome(with.clone()), "{line} {with}");
+        }
+        assert_eq!(inspect(br#"["\\\\",[["\"[[["]]]"#), Ok(3));
     }
 }

@@ -13,13 +13,14 @@ mod column;
 mod decode;
 mod infer;
 mod inspect;
+mod string;
 mod value;
 
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
-use super::format::{FormatReader, RowsIter, Scan, Stop, Unit};
-use super::lines::produce_lines;
-use super::queue::UnitQueue;
+use super::format::{FormatReader, Input, RowsIter, Scan, Stop, Unit};
+use super::lines::{produce_lines, utf8};
+use super::queue::Lane;
 use super::sample::Sample;
 use super::spec::ColumnSpec;
 use crate::Result;
@@ -56,7 +57,7 @@ impl JsonReader {
             let mut in_file = SeenFields::default();
             for line in head.whole_lines() {
                 // Broken lines teach nothing; the scan will reject them.
-                let Ok(text) = std::str::from_utf8(line) else { continue };
+                let Ok(text) = utf8(line) else { continue };
                 let mut fields = Vec::new();
                 if value::for_each_field_of_line(text, |name, value| fields.push((name, value))).is_ok() {
                     fields.iter().for_each(|(name, value)| in_file.observe(name, value));
@@ -99,8 +100,12 @@ impl FormatReader for JsonReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, queue: &UnitQueue) -> Result<(), Stop> {
-        produce_lines(scan, queue, to_lines)
+    fn n_lanes(&self, input: &Input) -> usize {
+        input.files.len()
+    }
+
+    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+        produce_lines(scan, lane)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

@@ -1,8 +1,8 @@
-//! JSON values as they stand in the text: what kind, and the content of strings.
+//! JSON values as they stand in the text: what kind they are, and the parts of objects and arrays.
 //!
 //! Values are slices of the line, checked by the parser before; nothing is decoded that no column asks for.
 
-use super::inspect::{LineError, inspect, unicode_escape};
+use super::inspect::{LineError, inspect};
 use crate::sources::rejects::RejectKind;
 use std::borrow::Cow;
 
@@ -142,53 +142,10 @@ fn syntax_error(line: &str, error: &sonic_rs::Error) -> LineError {
     LineError::new(RejectKind::InvalidJson, reason)
 }
 
-/// The content of a string value: without quotes, escapes resolved. Text without escapes is not copied.
-pub(crate) fn string_content<'a>(raw: &'a str, scratch: &'a mut String) -> &'a str {
-    let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-    let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else { return inner };
-    scratch.clear();
-    scratch.reserve(inner.len());
-    let mut rest = inner;
-    let mut next = Some(first);
-    while let Some(at) = next {
-        scratch.push_str(&rest[..at]);
-        let escape = &rest.as_bytes()[at..];
-        let (character, n_bytes) = match escape.get(1) {
-            Some(b'n') => ('\n', 2),
-            Some(b't') => ('\t', 2),
-            Some(b'r') => ('\r', 2),
-            Some(b'b') => ('\u{8}', 2),
-            Some(b'f') => ('\u{c}', 2),
-            // `inspect` refused every line with an escape that is no character.
-            Some(b'u') => unicode_escape(escape).unwrap_or((char::REPLACEMENT_CHARACTER, 6)),
-            Some(other) => (char::from(*other), 2),
-            None => break,
-        };
-        scratch.push(character);
-        rest = rest.get(at + n_bytes..).unwrap_or_default();
-        next = memchr::memchr(b'\\', rest.as_bytes());
-    }
-    scratch.push_str(rest);
-    scratch
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn strings_lose_their_escapes_and_nothing_else() {
-        let mut scratch = String::new();
-        for (raw, content) in [
-            (r#""plain""#, "plain"),
-            (r#""""#, ""),
-            (r#""a\n\t\"\\\/\u00e9\ud83d\ude00z""#, "a\n\t\"\\/é😀z"),
-            (r#""\\""#, "\\"),
-        ] {
-            assert_eq!(string_content(raw, &mut scratch), content);
-        }
-    }
 
     #[test]
     fn lines_that_are_no_objects_say_why() {

@@ -38,6 +38,49 @@ fn partitions_share_the_rows_and_each_is_in_order() {
 }
 
 #[test]
+fn files_read_by_several_threads_come_in_order_with_the_same_rejects() {
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(numbered_lines(4000).as_bytes()).unwrap();
+    let mut cut_off = gz.finish().unwrap();
+    cut_off.truncate(cut_off.len() / 2);
+    let (short, long) = (numbered_lines(50) + "broken\n", numbered_lines(900));
+    let files: [(&str, &[u8]); 6] = [
+        ("a.jsonl", long.as_bytes()),
+        ("b.jsonl.gz", &cut_off),
+        ("c.jsonl", short.as_bytes()),
+        ("d.jsonl", b""),
+        ("e.jsonl", long.as_bytes()),
+        ("f.jsonl", short.as_bytes()),
+    ];
+    let read = |n_partitions: usize, sample_bytes: usize| {
+        let mut bench = Bench::new(&files).batch_bytes(700);
+        bench.config.sample_bytes = sample_bytes;
+        bench.n_partitions = n_partitions;
+        bench.extra.position = true;
+        let outcome = bench.scan("");
+        let mut rows: Vec<(u64, String)> = Vec::new();
+        for partition in outcome.batches.iter().flatten() {
+            let positions = partition.column_by_name("_seq").unwrap().as_primitive::<UInt64Type>();
+            let texts = partition.column_by_name("text").unwrap().as_string::<i32>();
+            rows.extend(positions.values().iter().copied().zip(texts.iter().map(|text| text.unwrap().to_string())));
+        }
+        for partition in &outcome.batches {
+            let firsts = partition
+                .iter()
+                .map(|batch| batch.column_by_name("_seq").unwrap().as_primitive::<UInt64Type>().value(0));
+            assert!(firsts.is_sorted());
+        }
+        rows.sort();
+        (rows, outcome.reject_reasons())
+    };
+    let one = read(1, 64 << 20);
+    assert_eq!(one.1.len(), 3, "{:?}", one.1);
+    for (n_partitions, sample_bytes) in [(8, 64 << 20), (8, 600), (1, 600)] {
+        assert!(read(n_partitions, sample_bytes) == one, "{n_partitions} partitions, {sample_bytes} bytes sampled");
+    }
+}
+
+#[test]
 fn the_plan_says_what_it_reads_and_in_what_order() {
     let mut bench = Bench::new(&[("a.jsonl", b"{\"id\":1,\"text\":\"x\"}\n")]);
     bench.extra.position = true;
