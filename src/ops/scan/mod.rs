@@ -36,6 +36,27 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
+/// Whether there are at least `n` words.
+pub(crate) fn has_words(text: &str, n: usize) -> bool {
+    let mut n_left = n;
+    let mut in_word = false;
+    for (at, byte) in text.bytes().enumerate() {
+        if n_left == 0 {
+            return true;
+        }
+        if !byte.is_ascii() {
+            // The word that is open, or a new one, goes on from here.
+            let rest = text.get(at..).unwrap_or_default();
+            let is_same_word = in_word && !rest.starts_with(is_space);
+            return words(rest).count() >= n_left + usize::from(is_same_word);
+        }
+        let is_word = !is_space(char::from(byte));
+        n_left -= usize::from(is_word && !in_word);
+        in_word = is_word;
+    }
+    n_left == 0
+}
+
 /// The number of characters.
 pub(crate) fn n_chars(text: &str) -> usize {
     text.chars().count()
@@ -67,6 +88,17 @@ mod tests {
                       \u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
         let ours: String = ('\0'..=char::MAX).filter(|c| is_space(*c)).collect();
         assert_eq!(ours, python);
+    }
+
+    #[test]
+    fn words_are_counted_as_far_as_asked() {
+        for text in
+            ["", " ", "a", " a b ", "aé é", "aé\u{85}b c", "é", "a \u{3000}b", "one two\tthree four", "a\u{a0}b"]
+        {
+            for n in 0..5 {
+                assert_eq!(has_words(text, n), words(text).count() >= n, "{text:?} {n}");
+            }
+        }
     }
 
     #[test]

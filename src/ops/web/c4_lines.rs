@@ -107,13 +107,13 @@ impl Rules {
     /// Whether a trimmed line has enough words, and none that is too long.
     fn words_fit(&self, line: &str) -> (bool, bool) {
         // A line of few bytes has no word of many characters: then only the first words are looked at.
-        match self.max_word_chars {
+        let is_short = match self.max_word_chars {
             Some(max) if line.len() > max => {
-                let short = scan::words(line).all(|word| word.len() <= max || word.chars().count() <= max);
-                (scan::words(line).nth(self.min_words.wrapping_sub(1)).is_some() || self.min_words == 0, short)
+                scan::words(line).all(|word| word.len() <= max || word.chars().count() <= max)
             }
-            _ => (self.min_words == 0 || scan::words(line).nth(self.min_words - 1).is_some(), true),
-        }
+            _ => true,
+        };
+        (scan::has_words(line, self.min_words), is_short)
     }
 }
 
