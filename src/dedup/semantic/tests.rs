@@ -16,6 +16,8 @@ fn spec(clusters: usize) -> Semantic {
         seed: 42,
         sample: 1_000_000,
         which: SemanticKeep::Hard,
+        gpus: None,
+        gpu_memory_bytes: None,
     }
 }
 

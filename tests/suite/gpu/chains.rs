@@ -140,11 +140,12 @@ fn the_order_of_blocks_and_warps_changes_nothing() {
     }
 }
 
-/// The same chains on documents of a megabyte.
+/// The same chains on documents of a megabyte. Races are looked for on the short ones, with the same kernels: here that
+/// would take a third of the time.
 #[test]
 fn random_fused_chains_equal_the_cpu_on_long_documents() {
     if nvrtc().is_some() {
-        compare(&chains(), documents::long_file(), &Standin::new(), 50);
+        compare(&chains(), documents::long_file(), &Standin::new().set("CHECK", "uninitialized"), 25);
     }
 }
 
