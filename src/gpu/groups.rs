@@ -179,9 +179,10 @@ impl Grouping {
     /// The same of rows on the host: `outputs` are the values of the program's outputs.
     pub fn of_rows(&self, outputs: &[ArrayRef], n_rows: usize) -> Result<Vec<Group>, String> {
         let columns: Vec<Vec<Option<i64>>> = outputs.iter().map(values).collect::<Result<_, _>>()?;
+        let value = |output: usize, row: usize| columns[output][row];
         let mut groups: BTreeMap<Vec<Option<i64>>, Group> = BTreeMap::new();
         for row in 0..n_rows {
-            let keys: Vec<Option<i64>> = self.keys.iter().map(|key| columns[*key][row]).collect();
+            let keys: Vec<Option<i64>> = self.keys.iter().map(|key| value(*key, row)).collect();
             let group = groups.entry(keys).or_insert_with_key(|keys| Group {
                 keys: keys.clone(),
                 n_rows: 0,
@@ -189,7 +190,7 @@ impl Grouping {
             });
             group.n_rows += 1;
             for (fold, folded) in self.folds.iter().zip(&mut group.folded) {
-                let Some(value) = columns[fold.output][row] else { continue };
+                let Some(value) = value(fold.output, row) else { continue };
                 folded.n_values += 1;
                 folded.sum = folded.sum.wrapping_add(value);
                 folded.float_sum += value as f64;
