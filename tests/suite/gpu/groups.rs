@@ -10,7 +10,7 @@ const ON_DEVICE: &[&str] = &[
     "WHERE chars(text) > 5 |> AGGREGATE count(n) AS there, sum(n) AS n, avg(n) AS mean, min(x) AS low, max(x) AS high",
     "AGGREGATE count(*) AS rows, sum(words(text)) AS words, avg(lines(text)) AS lines GROUP BY flag",
     "AGGREGATE min(n) AS low, max(n) AS high, count(x) AS there GROUP BY lines(text), flag",
-    "WHERE words(text) > 3 AND n > -500 |> AGGREGATE sum(n) AS n, avg(words(text)) AS words GROUP BY n",
+    "WHERE words(text) > 3 AND n > -500 |> AGGREGATE sum(n) AS total, avg(words(text)) AS words GROUP BY n",
     "WHERE words(text) > 100000 |> AGGREGATE count(*) AS rows, sum(n) AS n, max(x) AS x",
     "WHERE words(text) > 100000 |> AGGREGATE count(*) AS rows, sum(n) AS n GROUP BY flag",
     "AGGREGATE count(DISTINCT words(text)) AS different, sum(n) AS n",
