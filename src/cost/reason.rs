@@ -26,6 +26,8 @@ pub enum ReasonCode {
     Volatile,
     /// On the CPU: rows of several inputs meet there.
     Inputs,
+    /// On the CPU: a device would not put rows together to the same bits, or has no kernel that does.
+    Aggregate,
     /// On the CPU: the device would take longer.
     CostsMore,
     /// On the CPU: the device computes it faster, but copying takes longer than what that saves.
@@ -39,7 +41,7 @@ pub enum ReasonCode {
 impl ReasonCode {
     /// All codes.
     #[cfg(test)]
-    const ALL: [ReasonCode; 13] = [
+    const ALL: [ReasonCode; 14] = [
         ReasonCode::Cheaper,
         ReasonCode::Forced,
         ReasonCode::NoKernel,
@@ -49,6 +51,7 @@ impl ReasonCode {
         ReasonCode::Expression,
         ReasonCode::Volatile,
         ReasonCode::Inputs,
+        ReasonCode::Aggregate,
         ReasonCode::CostsMore,
         ReasonCode::Transfer,
         ReasonCode::TooBig,
@@ -67,6 +70,7 @@ impl ReasonCode {
             ReasonCode::Expression => "expression",
             ReasonCode::Volatile => "volatile",
             ReasonCode::Inputs => "inputs",
+            ReasonCode::Aggregate => "aggregate",
             ReasonCode::CostsMore => "costs-more",
             ReasonCode::Transfer => "transfer",
             ReasonCode::TooBig => "too-big",
@@ -86,6 +90,7 @@ impl ReasonCode {
             ReasonCode::Expression => "it has a part that kernels do not compute",
             ReasonCode::Volatile => "its value differs from call to call",
             ReasonCode::Inputs => "rows of several inputs meet on the CPU",
+            ReasonCode::Aggregate => "a device does not put these rows together",
             ReasonCode::CostsMore => "the device would take longer",
             ReasonCode::Transfer => "copying would take longer than what the device saves",
             ReasonCode::TooBig => "not even the smallest batch fits into the memory of the device",

@@ -39,7 +39,7 @@ pub use memory::{exact_memory_bytes, fuzzy_memory_bytes};
 pub use pairs::{Candidates, PairCounts, star_and_chain};
 pub use row_store::{RowStore, StoredRows};
 pub use semantic::{
-    Needs as SemanticNeeds, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome,
+    Comparers, Needs as SemanticNeeds, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome,
 };
 pub use sorted::Sorted;
 pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, Tally, TooLittle, cut_text};

@@ -132,6 +132,10 @@ pub struct Semantic {
     pub sample: usize,
     /// Who is preferred, without `KEEP`.
     pub which: SemanticKeep,
+    /// The part of a GPU that a launch holds while it is under way.
+    pub gpus: Option<f64>,
+    /// Device memory that all launches under way may take together.
+    pub gpu_memory_bytes: Option<u64>,
 }
 
 /// Which row of a cluster stays.

@@ -45,6 +45,12 @@ impl Door {
         let permit = Arc::clone(&self.parts).acquire_many_owned(n_parts.min(self.n_parts)).await.ok();
         Ticket { _permit: permit }
     }
+
+    /// The same on a thread that may block.
+    pub(super) fn enter_blocking(self: Arc<Self>, n_parts: u32) -> Ticket {
+        let free = self.try_enter(n_parts);
+        free.unwrap_or_else(|| futures::executor::block_on(self.enter(n_parts)))
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ pub use annotate::{
 };
 pub use coalesce::BatchSize;
 pub use dedup::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn};
-pub use device::{DeviceExec, Engine, MEMORY_UNIT_BYTES, Segment, ToBackendExec, WHOLE_DEVICE};
+pub use device::{
+    DeviceExec, Engine, GroupStates, MEMORY_UNIT_BYTES, Segment, Sizing, State, ToBackendExec, WHOLE_DEVICE,
+};
 pub use funnel::{progress, report};
 pub use ledger::{Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};

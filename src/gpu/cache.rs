@@ -1,12 +1,21 @@
 //! Compiled kernels on disk: one file each, named after all that it depends on.
 //!
-//! Invariant: a file is complete or not there. What cannot be read or written is compiled again, never an error.
+//! Invariant: a file is complete or not there. What cannot be read or written is compiled again, never an error. After
+//! each that is added, those that were not used for longest go until the rest is at most [`MOST_BYTES`].
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use sha2::{Digest, Sha256};
 
 use super::Form;
+
+/// What the folder may hold: thousands of kernels.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// All that a compiled kernel depends on, in 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,11 +50,12 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[derive(Debug)]
 pub(super) struct DiskCache {
     folder: Option<PathBuf>,
+    most_bytes: u64,
 }
 
 impl DiskCache {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+        Self { folder, most_bytes: MOST_BYTES }
     }
 
     fn path(&self, key: &Key) -> Option<PathBuf> {
@@ -54,7 +64,10 @@ impl DiskCache {
 
     /// What was kept: the image, behind the hash of its bytes.
     pub(super) fn get(&self, key: &Key) -> Option<Vec<u8>> {
-        let mut bytes = fs::read(self.path(key)?).ok()?;
+        let path = self.path(key)?;
+        let mut bytes = fs::read(&path).ok()?;
+        // Of use now. Where that cannot be noted, it counts as used when it was made.
+        fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())).ok();
         if bytes.len() < 32 {
             return None;
         }
@@ -71,8 +84,34 @@ impl DiskCache {
             file.write_all(image)?;
             file.persist(&path).map_err(|error| error.error)
         });
+        if written.is_ok() {
+            self.make_room(folder);
+        }
         if let Err(error) = written {
             tracing::debug!("a compiled kernel was not kept in {}: {error}", folder.display());
+        }
+    }
+
+    /// Removes what was not used for longest, until the rest is small enough.
+    fn make_room(&self, folder: &Path) {
+        let Ok(files) = fs::read_dir(folder) else { return };
+        let mut kernels: Vec<(SystemTime, u64, PathBuf)> = files
+            .flatten()
+            .filter(|file| file.path().extension().is_some_and(|kind| kind == "kernel"))
+            .filter_map(|file| {
+                let known = file.metadata().ok()?;
+                Some((known.modified().ok()?, known.len(), file.path()))
+            })
+            .collect();
+        kernels.sort_unstable();
+        let mut n_bytes: u64 = kernels.iter().map(|(_, n_bytes, _)| n_bytes).sum();
+        for (_, kernel_bytes, path) in kernels {
+            if n_bytes <= self.most_bytes {
+                break;
+            }
+            // Another process may have removed it.
+            fs::remove_file(path).ok();
+            n_bytes -= kernel_bytes;
         }
     }
 
@@ -125,6 +164,26 @@ mod tests {
         assert_eq!(cache.get(&key).as_deref(), Some(b"again".as_slice()));
         cache.remove(&key);
         assert_eq!(cache.get(&key), None);
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_when_there_is_too_much() {
+        let folder = tempfile::tempdir().unwrap();
+        // Each takes 32 bytes more than its image.
+        let cache = DiskCache { most_bytes: 2 * (32 + 100), ..DiskCache::new(Some(folder.path().to_path_buf())) };
+        let keys = ["a", "b", "c"].map(|source| Key::new(source, &[], (12, 9), Form::Ptx));
+        let age = |key: &Key, seconds: u64| {
+            let file = fs::File::options().append(true).open(cache.path(key).unwrap()).unwrap();
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(seconds)).unwrap();
+        };
+        for (key, seconds) in keys[..2].iter().zip([200, 100]) {
+            cache.put(key, &[1; 100]);
+            age(key, seconds);
+        }
+        // The older one is of use once more.
+        assert!(cache.get(&keys[0]).is_some());
+        cache.put(&keys[2], &[1; 100]);
+        assert_eq!(keys.each_ref().map(|key| cache.get(key).is_some()), [true, false, true]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::{
     driver::{Context, Failure, Kernel, Module, Stream},
     error::describe,
     flight::{Flight, Gear, Markers, Slab, Staging},
+    groups::group_kernels,
     memory::{Budget, Claim, Spares, staging_bytes},
     precompiled::Precompiled,
 };
@@ -167,7 +168,7 @@ impl Device {
             return Err(GpuError::Lost(why.to_string()));
         }
         let source = program.source();
-        let (mode, kernels, why_unfused) = match self.load_fused(&source) {
+        let (mode, mut kernels, why_unfused) = match self.load_fused(&source) {
             Ok(kernel) => (Mode::Fused, vec![kernel], None),
             Err(GpuError::Compile(why)) => match self.load_steps(program) {
                 Ok(kernels) => (Mode::Steps, kernels, Some(why)),
@@ -176,6 +177,11 @@ impl Device {
             },
             Err(error) => return Err(error),
         };
+        if program.grouping().is_some() {
+            for (name, source) in group_kernels() {
+                kernels.push(self.load_kernel(&source, &name)?);
+            }
+        }
         let tables_address = self.tables()?;
         let source = (mode == Mode::Fused).then_some(source);
         Ok(Arc::new(Loaded { program: program.clone(), mode, kernels, tables_address, source, why_unfused }))

@@ -1,15 +1,17 @@
 //! Where everything of a batch is in its piece of device memory, the slab.
 //!
 //! ```text
-//! launch blocks, columns, outputs, options │ input columns │ values between steps │ results, failed │ scratch
-//! └────────────────── one copy to the device ──────────────┘                      └─ one copy back ─┘
+//! launch blocks, columns, outputs, options │ input columns │ values between steps │ results, failed, groups │ scratch
+//! └────────────────── one copy to the device ──────────────┘                      └──── one copy back ─────┘
 //! ```
+//! Where rows are put together by key, their results stay, and what comes back begins after them.
 //! Mirrors `kernels/lib/abi.cuh`: what is written here is read there.
 //!
 //! Invariant: every piece begins at a multiple of 16 bytes, and a slab is never larger than [`SlabBound`] says.
 //! Not here: the bytes of columns (`pack.rs`), results as Arrow columns (`unpack.rs`), allocating and copying.
 
 use super::codegen::THREADS_PER_BLOCK;
+use super::groups::{GROUPING_WORDS, Grouping};
 use super::pack::{ColumnShape, column_shape};
 use super::program::{Program, Type};
 use super::steps::{Mode, Slot, Step, Steps};
@@ -65,6 +67,15 @@ pub(super) struct OutputPlace {
     pub lengths: Option<usize>,
 }
 
+impl OutputPlace {
+    /// The words of an `Output` in a slab at `base`.
+    fn words(&self, base: u64) -> [u64; 4] {
+        let address = |place: usize| base + place as u64;
+        let n_words = self.ty.value_bytes() as u64 / 8;
+        [address(self.values), address(self.validity), self.lengths.map_or(0, address), n_words]
+    }
+}
+
 /// Where the parts of one launch are.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct StepPlace {
@@ -72,6 +83,16 @@ pub(super) struct StepPlace {
     columns: usize,
     outputs: usize,
     words: usize,
+}
+
+/// Where rows are put together.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GroupsPlace {
+    pub grouping: Grouping,
+    launch: usize,
+    described: usize,
+    results: usize,
+    pub table: usize,
 }
 
 /// One launch of a batch.
@@ -92,6 +113,7 @@ pub struct Layout {
     pub(super) columns: Vec<ColumnPlace>,
     pub(super) outputs: Vec<OutputPlace>,
     pub(super) failed: Option<usize>,
+    pub(super) groups: Option<GroupsPlace>,
     steps: Vec<Step>,
     step_places: Vec<StepPlace>,
     work: Vec<OutputPlace>,
@@ -160,6 +182,13 @@ impl Layout {
             words: places.take(8 * step.words.len(), 0, &[]),
         });
         let step_places = step_places.collect();
+        let mut groups = program.grouping().map(|grouping| GroupsPlace {
+            launch: places.take(8 * GROUPING_WORDS, 0, &[]),
+            described: places.take(8 * (grouping.keys.len() + grouping.folds.len()), 0, &[]),
+            results: places.take(OUTPUT_BYTES * program.outputs().len(), 0, &[]),
+            table: 0,
+            grouping: grouping.clone(),
+        });
         let header_bytes = places.next;
         let mut columns = vec![];
         for (column, (ty, shape)) in program.columns().iter().zip(&shapes).enumerate() {
@@ -175,10 +204,16 @@ impl Layout {
         }
         let input_bytes = places.next;
         let work = work.into_iter().map(|ty| places.output(ty)).collect();
-        let output_start = places.next;
+        let mut output_start = places.next;
         let types = program.outputs().iter().filter_map(|id| program.type_of(*id));
         let outputs = types.map(|ty| places.output(ty)).collect();
+        if groups.is_some() {
+            output_start = places.next;
+        }
         let failed = (!program.rules().is_empty()).then(|| places.take(0, 4, &[]));
+        if let Some(groups) = &mut groups {
+            groups.table = places.take(groups.grouping.table_bytes(), 0, &[]);
+        }
         let output_range = output_start..places.next;
         // Steps run one after the other in the same memory.
         let mut per_byte = vec![0; n_columns];
@@ -196,6 +231,7 @@ impl Layout {
             columns,
             outputs,
             failed,
+            groups,
             steps,
             step_places,
             work,
@@ -230,11 +266,20 @@ impl Layout {
 
     /// The launches, in order; none for a batch without rows.
     pub fn launches(&self) -> Vec<LaunchAt> {
-        let launches = self.steps.iter().zip(&self.step_places).map(|(step, place)| LaunchAt {
-            launch_offset: place.launch,
-            n_blocks: (self.n_rows * step.lanes_per_row).div_ceil(THREADS_PER_BLOCK),
-        });
-        launches.filter(|launch| launch.n_blocks > 0).collect()
+        if self.n_rows == 0 {
+            return vec![];
+        }
+        let launch = |launch_offset: usize, n_threads: usize| LaunchAt {
+            launch_offset,
+            n_blocks: n_threads.div_ceil(THREADS_PER_BLOCK),
+        };
+        let steps = self.steps.iter().zip(&self.step_places);
+        let mut launches: Vec<_> =
+            steps.map(|(step, place)| launch(place.launch, self.n_rows * step.lanes_per_row)).collect();
+        if let Some(groups) = &self.groups {
+            launches.extend([groups.grouping.n_slots(), self.n_rows].map(|n| launch(groups.launch, n)));
+        }
+        launches
     }
 
     /// Writes what is copied to the device: `bytes` is [`Layout::input_bytes`] long, the slab is at `base_address`, the
@@ -252,6 +297,9 @@ impl Layout {
         bytes[..self.header_bytes].fill(0);
         for (step, place) in self.steps.iter().zip(&self.step_places) {
             self.write_step(bytes, base_address, tables_address, step, place);
+        }
+        if let Some(groups) = &self.groups {
+            self.write_groups(bytes, base_address, groups);
         }
         self.pack(bytes, columns)
     }
@@ -292,12 +340,33 @@ impl Layout {
         }
         for (number, slot) in step.outputs.iter().enumerate() {
             if let Some(output) = self.output_place(*slot) {
-                let n_words = output.ty.value_bytes() as u64 / 8;
-                let words = [address(output.values), address(output.validity), pointer(output.lengths), n_words];
-                write_words(bytes, place.outputs + OUTPUT_BYTES * number, &words);
+                write_words(bytes, place.outputs + OUTPUT_BYTES * number, &output.words(base));
             }
         }
         write_words(bytes, place.words, &step.words);
+    }
+
+    fn write_groups(&self, bytes: &mut [u8], base: u64, place: &GroupsPlace) {
+        let address = |place: usize| base + place as u64;
+        let grouping = &place.grouping;
+        let launch: [u64; GROUPING_WORDS] = [
+            self.n_rows as u64,
+            grouping.n_slots() as u64,
+            grouping.slot_words() as u64,
+            grouping.keys.len() as u64,
+            grouping.folds.len() as u64,
+            address(place.described),
+            address(place.results),
+            self.failed.map_or(0, address),
+            address(place.table),
+            address(place.table + 8),
+        ];
+        write_words(bytes, place.launch, &launch);
+        let types: Vec<Type> = self.outputs.iter().map(|output| output.ty).collect();
+        write_words(bytes, place.described, &grouping.described(&types));
+        for (number, output) in self.outputs.iter().enumerate() {
+            write_words(bytes, place.results + OUTPUT_BYTES * number, &output.words(base));
+        }
     }
 
     fn output_place(&self, slot: Slot) -> Option<&OutputPlace> {

@@ -140,25 +140,21 @@ fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
     Ok(devices)
 }
 
-/// The devices to use: the first `n_asked` of those that can run the kernels, or all of them.
+/// The devices that can run the kernels: at least `n_asked`.
 pub(super) fn choose(devices: Vec<DeviceInfo>, n_asked: Option<usize>) -> Result<Vec<DeviceInfo>, Unavailable> {
     if n_asked == Some(0) {
         return Err(Unavailable::BadOption("0 GPUs were asked for".to_string()));
     }
     let first = devices.first().cloned().ok_or(Unavailable::NoDevice)?;
-    let mut usable: Vec<DeviceInfo> =
-        devices.into_iter().filter(|device| device.compute_capability >= OLDEST).collect();
+    let usable: Vec<DeviceInfo> = devices.into_iter().filter(|device| device.compute_capability >= OLDEST).collect();
     if usable.is_empty() {
         let DeviceInfo { name, compute_capability, .. } = first;
         return Err(Unavailable::DeviceTooOld { name, compute_capability });
     }
-    if let Some(asked) = n_asked {
-        if asked > usable.len() {
-            return Err(Unavailable::TooFewDevices { asked, found: usable.len() });
-        }
-        usable.truncate(asked);
+    match n_asked {
+        Some(asked) if asked > usable.len() => Err(Unavailable::TooFewDevices { asked, found: usable.len() }),
+        _ => Ok(usable),
     }
-    Ok(usable)
 }
 
 #[cfg(test)]
@@ -171,11 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_first_devices_that_can_run_the_kernels() {
+    fn finds_the_devices_that_can_run_the_kernels() {
         let devices = vec![device(0, (6, 1)), device(1, (7, 0)), device(2, (9, 0))];
         let ordinals = |chosen: Vec<DeviceInfo>| chosen.iter().map(|device| device.ordinal).collect::<Vec<_>>();
         assert_eq!(ordinals(choose(devices.clone(), None).unwrap()), [1, 2]);
-        assert_eq!(ordinals(choose(devices.clone(), Some(1)).unwrap()), [1]);
+        assert_eq!(ordinals(choose(devices.clone(), Some(2)).unwrap()), [1, 2]);
         assert_eq!(choose(devices.clone(), Some(3)), Err(Unavailable::TooFewDevices { asked: 3, found: 2 }));
         assert_eq!(
             choose(devices[..1].to_vec(), None),

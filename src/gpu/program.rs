@@ -9,6 +9,7 @@
 //! every program can be made into a kernel.
 //! Not here: the kernel (`codegen.rs`), and where the bytes are (`layout.rs`).
 
+use super::groups::Grouping;
 use super::primitives::Primitive;
 use crate::ops::{Args, Cpu, Kernel, Needs, OpSpec, Returns, Scratch};
 use arrow::datatypes::DataType;
@@ -175,6 +176,7 @@ pub struct Program {
     types: Vec<Type>,
     rules: Vec<ValueId>,
     outputs: Vec<ValueId>,
+    grouping: Option<Grouping>,
 }
 
 impl Program {
@@ -201,6 +203,18 @@ impl Program {
     /// The values that come back.
     pub fn outputs(&self) -> &[ValueId] {
         &self.outputs
+    }
+
+    /// How rows that pass are put together; none: they come back one by one.
+    pub fn grouping(&self) -> Option<&Grouping> {
+        self.grouping.as_ref()
+    }
+
+    /// The program with groups instead of rows as its result, or the other way round.
+    pub fn grouped(mut self, grouping: Option<Grouping>) -> Result<Self, String> {
+        grouping.as_ref().map_or(Ok(()), |grouping| grouping.check(&self))?;
+        self.grouping = grouping;
+        Ok(self)
     }
 
     /// Whether there is nothing to compute.

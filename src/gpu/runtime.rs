@@ -53,7 +53,24 @@ impl Runtime {
         let compiler = Arc::new(Compiler::open(options.nvrtc.as_deref(), options.cache_dir.clone(), driver_version));
         let with =
             DeviceOptions { memory_fraction: fraction, n_streams: options.n_streams, use_pinned: options.use_pinned };
-        let devices = found.into_iter().map(|info| Device::open(info, with, &compiler)).collect::<Result<_, _>>()?;
+        let (mut devices, mut failures) = (vec![], vec![]);
+        for info in found {
+            if options.n_gpus.is_some_and(|asked| devices.len() == asked) {
+                break;
+            }
+            match Device::open(info, with, &compiler) {
+                Ok(device) => devices.push(device),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        // The others work without one that does not, unless there are too few of them.
+        let too_few = devices.len() < options.n_gpus.unwrap_or(1);
+        for failure in failures {
+            if too_few {
+                return Err(failure);
+            }
+            tracing::warn!("{failure}");
+        }
         Ok(Arc::new(Self { devices, compiler }))
     }
 

@@ -6,9 +6,9 @@
 //! found by trying options, and a call that reads more is refused, not computed wrongly.
 
 use super::codegen::{Form, source};
+use super::groups::group_kernels;
 use super::primitives::Primitive;
 use super::program::{Program, Scalar, Type, Value, needs};
-use super::rows::row_kernels;
 use super::vectors::vector_kernels;
 use crate::ops::{Args, DeviceNeeds, OpSpec, Param, ParamType, Registry, Value as Choice};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub fn single_kernels() -> Vec<(String, String)> {
         add(call_kernel(name), form, one_output(vec![Type::Text], value));
     }
     kernels.extend(vector_kernels());
-    kernels.extend(row_kernels());
+    kernels.extend(group_kernels());
     kernels
 }
 

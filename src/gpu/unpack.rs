@@ -2,6 +2,7 @@
 //!
 //! Invariant: only rows that pass all rules are looked at; of the others nothing but `failed` was written.
 
+use super::groups::Groups;
 use super::layout::{Layout, OutputPlace};
 use super::program::Type;
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringBuilder};
@@ -15,8 +16,10 @@ use std::sync::Arc;
 pub struct Results {
     /// For each row the first rule that it fails, or −1; `None` if there are no rules.
     pub failed: Option<Vec<i32>>,
-    /// For each output its values, in the order of the rows that pass.
+    /// For each output its values, in the order of the rows that pass; none if rows were put together.
     pub outputs: Vec<ArrayRef>,
+    /// The groups, if rows were put together.
+    pub groups: Option<Groups>,
 }
 
 impl Layout {
@@ -29,12 +32,17 @@ impl Layout {
         let slab = Slab { bytes, start: range.start };
         let failed: Option<Vec<i32>> =
             self.failed.map(|place| (0..self.n_rows).map(|row| slab.u32(place + 4 * row) as i32).collect());
+        if let Some(groups) = &self.groups {
+            let table = slab.bytes.get(groups.table - slab.start..).filter(|_| self.n_rows > 0);
+            let groups = table.map_or(Groups::All(vec![]), |table| groups.grouping.read(table));
+            return Ok(Results { failed, outputs: vec![], groups: Some(groups) });
+        }
         let rows: Vec<usize> = match &failed {
             Some(failed) => (0..self.n_rows).filter(|row| failed[*row] < 0).collect(),
             None => (0..self.n_rows).collect(),
         };
         let outputs = self.outputs.iter().map(|output| slab.column(output, &rows)).collect::<Result<_, _>>()?;
-        Ok(Results { failed, outputs })
+        Ok(Results { failed, outputs, groups: None })
     }
 }
 

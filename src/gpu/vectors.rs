@@ -6,6 +6,7 @@
 
 use super::task::{Parts, Run, Started, Task, words, write_words};
 use super::{Device, GpuError, flatten};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -47,6 +48,38 @@ pub struct Similar {
     pub similarity: f32,
 }
 
+/// What comparing may take of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Launches under way at a time.
+    pub n_launches: usize,
+    /// Memory of all of them; by default half of what is left.
+    pub most_bytes: Option<usize>,
+}
+
+impl Default for Bounds {
+    /// While one is computed the next is copied in.
+    fn default() -> Self {
+        Self { n_launches: 2, most_bytes: None }
+    }
+}
+
+/// What was compared, and what the driver was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ComparisonCounts {
+    /// Pairs of vectors.
+    pub products: u64,
+    /// Kernels started; each has one copy in and one back.
+    pub launches: u64,
+    /// Copied in.
+    pub bytes_in: u64,
+    /// Copied back.
+    pub bytes_out: u64,
+}
+
+/// The nearest centre of each vector, and the product with it.
+pub type NearestCentres = (Vec<u32>, Vec<f32>);
+
 /// For each of the unit vectors, `dims` values each, the nearest of `centres` and the product with it: the first of those
 /// that are equally near.
 pub fn nearest(
@@ -54,15 +87,20 @@ pub fn nearest(
     vectors: &[f32],
     centres: &[f32],
     dims: usize,
-) -> Result<(Vec<u32>, Vec<f32>), GpuError> {
+    bounds: Bounds,
+) -> Result<(NearestCentres, ComparisonCounts), GpuError> {
     let (vectors, centres) = (Rows::new(vectors, dims)?, Rows::new(centres, dims)?);
     let squares: Vec<f32> = (0..centres.len()).map(|row| centres.square(row)).collect();
-    let work = Work::new(device, NEAREST)?;
+    let mut work = Work::new(device, NEAREST, bounds)?;
+    work.counts.products = vectors.len() as u64 * centres.len() as u64;
     let head_bytes = (centres.len() * (centres.stride() + 1) + 64) * size_of::<f32>();
     let n_rows = work.rows_that_fit(vectors.len(), head_bytes, vectors.stride())?;
     let (mut best, mut values) = (vec![], vec![]);
-    let mut under_way = None;
+    let mut under_way = VecDeque::new();
     for start in (0..vectors.len()).step_by(n_rows) {
+        if under_way.len() == bounds.n_launches.max(1) {
+            finish(under_way.pop_front(), &mut best, &mut values)?;
+        }
         let rows = start..(start + n_rows).min(vectors.len());
         let next = work.start(&Piece {
             rows: vectors.slice(rows.clone()),
@@ -73,25 +111,35 @@ pub fn nearest(
             places: [0, 0],
             all: true,
         })?;
-        finish(under_way.replace(next), &mut best, &mut values)?;
+        under_way.push_back(next);
     }
-    finish(under_way, &mut best, &mut values)?;
-    Ok((best, values))
+    while !under_way.is_empty() {
+        finish(under_way.pop_front(), &mut best, &mut values)?;
+    }
+    Ok(((best, values), work.counts))
 }
 
-/// For each of the vectors, `dims` values each and in the order of a ranking, the most similar of the others that count.
+/// For some of the vectors, `dims` values each and in the order of a ranking, the most similar of the others that count.
+/// One launch is under way at a time: each goes on from what the one before it found.
 pub fn most_similar(
     device: &Arc<Device>,
     vectors: &[f32],
     dims: usize,
     others: Others,
-) -> Result<Vec<Option<Similar>>, GpuError> {
+    wanted: Range<usize>,
+    bounds: Bounds,
+) -> Result<(Vec<Option<Similar>>, ComparisonCounts), GpuError> {
     let vectors = Rows::new(vectors, dims)?;
-    let work = Work::new(device, DOTS)?;
+    let wanted = wanted.start.min(vectors.len())..wanted.end.min(vectors.len());
+    let mut work = Work::new(device, DOTS, Bounds { n_launches: 1, ..bounds })?;
+    work.counts.products = match others {
+        Others::Before => wanted.clone().map(|row| row as u64).sum(),
+        Others::All => wanted.len() as u64 * (vectors.len() as u64).saturating_sub(1),
+    };
     let n_rows = work.rows_that_fit(vectors.len(), 64, 2 * vectors.stride())?;
     let mut found = vec![];
-    for start in (0..vectors.len()).step_by(n_rows) {
-        let rows = start..(start + n_rows).min(vectors.len());
+    for start in wanted.clone().step_by(n_rows) {
+        let rows = start..(start + n_rows).min(wanted.end);
         let (mut best, mut values) = (vec![NO_ROW; rows.len()], vec![0.0; rows.len()]);
         let end = if others == Others::Before { rows.end } else { vectors.len() };
         // In ascending order, so that the first of equals is found first.
@@ -112,7 +160,7 @@ pub fn most_similar(
         let similar = best.into_iter().zip(values);
         found.extend(similar.map(|(place, similarity)| (place != NO_ROW).then_some(Similar { place, similarity })));
     }
-    Ok(found)
+    Ok((found, work.counts))
 }
 
 /// Vectors of one length, one after the other.
@@ -189,31 +237,37 @@ struct Piece<'a> {
 struct Work<'a> {
     device: &'a Device,
     task: Task,
+    bounds: Bounds,
+    counts: ComparisonCounts,
 }
 
 impl<'a> Work<'a> {
-    fn new(device: &'a Arc<Device>, name: &str) -> Result<Self, GpuError> {
+    fn new(device: &'a Arc<Device>, name: &str, bounds: Bounds) -> Result<Self, GpuError> {
         let kernels = vector_kernels();
         let own: Vec<_> = kernels.into_iter().filter(|(known, _)| known == name).collect();
-        Ok(Self { device, task: Task::new(device, &own)? })
+        Ok(Self { device, task: Task::new(device, &own)?, bounds, counts: ComparisonCounts::default() })
     }
 
-    /// How many rows a launch takes, so that two launches have room in half of what is left.
+    /// How many rows a launch takes, so that two launches have room in half of what is left, and those that may be under
+    /// way in what they may take together.
     fn rows_that_fit(&self, n_rows: usize, head_bytes: usize, values_a_row: usize) -> Result<usize, GpuError> {
         let memory = self.device.memory();
         let free_bytes = memory.limit_bytes.saturating_sub(memory.used_bytes);
         let row_bytes = values_a_row * size_of::<f32>() + size_of::<u32>() + size_of::<f32>();
-        let fitting = (free_bytes / 4).saturating_sub(head_bytes) / row_bytes / ROWS_A_BLOCK * ROWS_A_BLOCK;
+        let most_bytes = self.bounds.most_bytes.unwrap_or(usize::MAX) / self.bounds.n_launches.max(1);
+        let room_bytes = (free_bytes / 4).min(most_bytes);
+        let fitting = room_bytes.saturating_sub(head_bytes) / row_bytes / ROWS_A_BLOCK * ROWS_A_BLOCK;
         if fitting == 0 && n_rows > 0 {
             let needed_bytes = 4 * (head_bytes + ROWS_A_BLOCK * row_bytes);
-            let (limit_bytes, in_use_bytes) = (memory.limit_bytes, memory.used_bytes);
+            let (limit_bytes, in_use_bytes) =
+                (memory.limit_bytes.min(self.bounds.most_bytes.unwrap_or(usize::MAX)), memory.used_bytes);
             return Err(GpuError::OutOfMemory { needed_bytes, limit_bytes, in_use_bytes });
         }
         Ok(fitting.clamp(1, n_rows.max(1)))
     }
 
     /// Puts a piece under way.
-    fn start(&self, piece: &Piece<'_>) -> Result<Compared, GpuError> {
+    fn start(&mut self, piece: &Piece<'_>) -> Result<Compared, GpuError> {
         let n_rows = piece.rows.len();
         let mut parts = Parts::default();
         parts.room(HEAD_WORDS * size_of::<u64>());
@@ -243,6 +297,9 @@ impl<'a> Work<'a> {
             write_words(piece.best.iter().map(|best| best.to_le_bytes()), &mut bytes[best_at..]);
             write_floats(piece.values, &mut bytes[values_at..]);
         })?;
+        self.counts.launches += 1;
+        self.counts.bytes_in += run.input_bytes as u64;
+        self.counts.bytes_out += run.output.len() as u64;
         Ok(Compared { started, n_rows, values_at: values_at - best_at })
     }
 }
@@ -310,7 +367,8 @@ mod tests {
         for (n_rows, n_centres, dims) in [(0, 3, 8), (1, 1, 1), (70, 33, 17), (64, 32, 40)] {
             let vectors = unit_vectors(n_rows, dims, 1);
             let centres: Vec<f32> = unit_vectors(n_centres, dims, 5).iter().map(|value| value * 0.7).collect();
-            let (best, products) = nearest(&device, &vectors, &centres, dims).unwrap();
+            let ((best, products), counts) = nearest(&device, &vectors, &centres, dims, Bounds::default()).unwrap();
+            assert_eq!(counts.products, (n_rows * n_centres) as u64);
             assert_eq!((best.len(), products.len()), (n_rows, n_rows));
             for (row, vector) in vectors.chunks_exact(dims).enumerate() {
                 let mut expected = (0, 0.0, f32::INFINITY);
@@ -333,7 +391,15 @@ mod tests {
             let vectors = unit_vectors(n_rows, dims, 3);
             let rows: Vec<&[f32]> = vectors.chunks_exact(dims).collect();
             for others in [Others::Before, Others::All] {
-                let found = most_similar(&device, &vectors, dims, others).unwrap();
+                let compared = |rows: Range<usize>| {
+                    most_similar(&device, &vectors, dims, others, rows, Bounds::default()).unwrap()
+                };
+                let (found, counts) = compared(0..n_rows);
+                let n_pairs = n_rows * n_rows.saturating_sub(1);
+                assert_eq!(counts.products as usize, if others == Others::All { n_pairs } else { n_pairs / 2 });
+                // In two parts, as two devices would.
+                let parts = [compared(0..n_rows / 2).0, compared(n_rows / 2..n_rows).0];
+                assert_eq!(parts.concat(), found);
                 let expected: Vec<Option<Similar>> = (0..n_rows)
                     .map(|row| {
                         let end = if others == Others::Before { row } else { n_rows };

@@ -48,16 +48,24 @@ pub struct Resources {
 /// The names of the options, with what they take.
 const OPTIONS: [&str; 4] = ["gpus", "gpu_memory", "cpus", "batch_size"];
 
+fn share(value: &str, most: f64) -> Result<f64, String> {
+    match value.parse() {
+        Ok(share) if share > 0.0 && share <= most => Ok(share),
+        _ => Err(format!("`{value}` is not a number above 0 and up to {most}")),
+    }
+}
+
+/// The part of a GPU that something holds: at most all of it.
+pub(super) fn gpu_share(value: &str) -> Result<f64, String> {
+    share(value, 1.0)
+}
+
 impl Resources {
     /// Sets one option.
     fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
-        let share = |value: &str, most: f64| match value.parse() {
-            Ok(share) if share > 0.0 && share <= most => Ok(share),
-            _ => Err(SettingError::Value(format!("`{value}` is not a number above 0 and up to {most}"))),
-        };
         match name {
-            "gpus" => self.gpus = Some(share(value, 1.0)?),
-            "cpus" => self.cpus = Some(share(value, 4096.0)?),
+            "gpus" => self.gpus = Some(gpu_share(value).map_err(SettingError::Value)?),
+            "cpus" => self.cpus = Some(share(value, 4096.0).map_err(SettingError::Value)?),
             "gpu_memory" => self.gpu_memory_bytes = Some(parse_bytes(value).map_err(SettingError::Value)? as u64),
             "batch_size" => match value.parse() {
                 Ok(n_rows) if n_rows > 0 => self.batch_size = Some(n_rows),

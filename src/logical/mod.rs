@@ -35,6 +35,7 @@ mod verbs;
 pub use catalog::{Lets, OpenedFiles};
 pub use dedup::TABLE_FUNCTIONS;
 pub use functions::{OperatorCall, scalar_udf};
+use hint::gpu_share;
 pub use hint::{Hint, Resources, hint_udfs, unhinted};
 pub use macros::define;
 pub use presets::{Preset, preset_files, presets};

@@ -9,10 +9,12 @@
 //! batch    min(wanted, fits, the host's share / (in flight × bytes of a row that are copied), the most that is allowed)
 //! ```
 //! Invariant: a batch has at least one row, and those in flight together stay below the budgets by these estimates.
-//! Not here: what a batch really needs, which the layout of its columns tells, and splitting one that does not fit.
+//! Not here: what rows really need, which the layout of the first ones tells (`exec::Sizing`), and splitting a batch that
+//! does not fit.
 
 use crate::config::format_bytes;
 use crate::cost::format_seconds;
+use crate::exec::Sizing;
 pub use crate::logical::Resources;
 
 /// Fixed costs should be at most this part of a batch's time.
@@ -177,6 +179,21 @@ pub fn batch(load: &Load, budget: &Budget, resources: &Resources) -> Result<Batc
         in_flight,
         limit: choice.1,
     })
+}
+
+/// The same bounds for rows whose width is not known yet; `batch` is the one for a typical width.
+pub fn sizing(batch: &Batch, load: &Load, budget: &Budget, resources: &Resources) -> Sizing {
+    let flying = f64::from(batch.in_flight);
+    let amortized_rows = (1.0 - FIXED_PART) / FIXED_PART * load.fixed_s / load.seconds_per_row.max(f64::MIN_POSITIVE);
+    Sizing {
+        fill_rows: ROWS_PER_WARP * budget.rows_at_once as f64,
+        amortized_bytes: amortized_rows * load.in_bytes_per_row,
+        asked_rows: resources.batch_size,
+        most_rows: budget.max_batch_rows,
+        most_bytes: budget.max_batch_bytes,
+        host_bytes: budget.host_bytes as f64 / flying,
+        device_bytes: usable(budget, resources) / flying,
+    }
 }
 
 fn usable(budget: &Budget, resources: &Resources) -> f64 {

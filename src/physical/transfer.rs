@@ -2,8 +2,8 @@
 
 use super::hardware::Found;
 use super::place::{Placement, Problem, Segment as PlacedSegment, copy_back_line, item_line, segment_lines};
-use super::size::{Load, batch};
-use crate::exec::{AnnotateExec, BatchSize, DeviceExec, Door, MEMORY_UNIT_BYTES, Segment, ToBackendExec};
+use super::size::{Load, batch, sizing};
+use crate::exec::{AnnotateExec, BatchSize, DeviceExec, Door, GroupStates, MEMORY_UNIT_BYTES, Segment, ToBackendExec};
 use crate::{Config, gpu};
 use datafusion::error::Result;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
@@ -14,15 +14,19 @@ pub(super) struct Kernel {
     pub program: gpu::Program,
     pub columns: Vec<usize>,
     pub outputs: Vec<(usize, usize)>,
+    /// What becomes of rows that are put together.
+    pub groups: Option<GroupStates>,
 }
 
-/// `made` on a device, over `input`.
+/// `made` on a device, over `input`; `further` lines are shown below it.
+#[allow(clippy::too_many_arguments, reason = "what was placed, and what it was placed on")]
 pub(super) fn on_device(
     made: AnnotateExec,
     input: &Arc<dyn ExecutionPlan>,
     kernel: Kernel,
     placed: &PlacedSegment,
     (problem, placement): (&Problem, &Placement),
+    further: Vec<String>,
     found: &Found,
     config: &Config,
 ) -> Result<Arc<dyn ExecutionPlan>> {
@@ -31,12 +35,14 @@ pub(super) fn on_device(
     let batch =
         batch(&any_rows, &found.machine.budget, &placed.costs.resources).unwrap_or_else(|_| placed.costs.batch.clone());
     let resources = placed.costs.resources;
+    let sizing = sizing(&batch, &any_rows, &found.machine.budget, &resources);
     let number = placed.items.first().and_then(|item| placement.items[*item].segment).unwrap_or_default();
     let mut notes: Vec<String> =
         placed.items.iter().map(|&item| item_line(&problem.items[item], &placement.items[item])).collect();
     let mut lines = segment_lines(number, placed, problem, &found.machine);
     let way_in = lines.pop().unwrap_or_default();
     notes.extend(lines);
+    notes.extend(further);
     let way_back = copy_back_line(placed, problem).unwrap_or_default();
     let copy = |line: String| line.trim().trim_start_matches("ToBackend ").to_string();
     let memory = resources.gpu_memory_bytes.map(|bytes| {
@@ -47,7 +53,9 @@ pub(super) fn on_device(
         program: Arc::new(kernel.program),
         columns: kernel.columns,
         outputs: kernel.outputs,
+        groups: kernel.groups,
         batch: BatchSize { rows: (batch.rows as usize).max(1), bytes: (batch.in_bytes as usize).max(1) },
+        sizing,
         n_in_flight: config.prefetch_batches.get(),
         resources,
         memory,

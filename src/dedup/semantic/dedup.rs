@@ -1,14 +1,13 @@
 //! The course of a semantic deduplication: vectors in, duplicates out.
 
 use super::against::{Stored, best_stored, padded, unpadded};
-use super::device::{OnDevice, OnFailure, Passes};
+use super::device::{Comparers, OnDevices, Passes};
 use super::kmeans::{self, Centres, Limits, Nearest};
 use super::nearest::{Best, Others, best_of};
 use super::random::{Random, shuffle_key};
 use super::vectors::{Vectors, chunk_bytes, no_memory, normalize, stride};
 use crate::dedup::index::{Appender, Index, IndexCentres, IndexVectors};
 use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep};
-use crate::gpu::Device;
 use crate::{Error, Result, bug};
 use std::sync::Arc;
 
@@ -111,7 +110,7 @@ pub struct SemanticDedup {
     rows: Vec<u32>,
     claimed_bytes: usize,
     scratch: Vec<f32>,
-    device: Option<OnDevice>,
+    devices: Option<OnDevices>,
     against: Option<Against>,
 }
 
@@ -125,12 +124,22 @@ impl SemanticDedup {
     /// Nothing pushed yet.
     pub fn new(spec: Semantic, budget: Arc<dyn Budget>) -> Self {
         let (rows, scratch) = (Vec::new(), Vec::new());
-        Self { spec, budget, dimension: 0, vectors: None, rows, claimed_bytes: 0, scratch, device: None, against: None }
+        Self {
+            spec,
+            budget,
+            dimension: 0,
+            vectors: None,
+            rows,
+            claimed_bytes: 0,
+            scratch,
+            devices: None,
+            against: None,
+        }
     }
 
-    /// Compares on a device. `on_failure` hears of what fails there: an error ends the run, else the CPU goes on.
-    pub fn on_device(mut self, device: Arc<Device>, on_failure: OnFailure) -> Self {
-        self.device = Some(OnDevice::new(device, on_failure));
+    /// Compares on devices; what they fail to do, the CPU does.
+    pub fn on_devices(mut self, comparers: Box<dyn Comparers>) -> Self {
+        self.devices = Some(OnDevices::new(comparers));
         self
     }
 
@@ -202,7 +211,8 @@ impl SemanticDedup {
             let stored = pool.install(|| self.best_stored(&vectors, &members, cluster))?;
             if members.len() > 1 || !stored.is_empty() {
                 self.rank(&mut members, &distances, &mut ranking)?;
-                let best = pool.install(|| best_of(&vectors, &members, others, &*self.budget, self.device.as_ref()))?;
+                let best =
+                    pool.install(|| best_of(&vectors, &members, others, &*self.budget, self.devices.as_ref()))?;
                 self.judge(&members, &best, &stored, others, &mut duplicates);
             }
             if let Some(appender) = appender.as_deref_mut() {
@@ -283,20 +293,20 @@ impl SemanticDedup {
         let sample = self.sample(vectors, self.spec.sample.max(k), &mut random)?;
         let sample = sample.as_ref().unwrap_or(vectors);
         let seeds = self.sample(sample, k * SEEDS_A_CENTRE, &mut random)?;
-        let passes = Passes::new(sample, self.device.as_ref(), &*self.budget);
+        let passes = Passes::new(sample, self.devices.as_ref(), &*self.budget);
         kmeans::learn(seeds.as_ref().unwrap_or(sample), sample, k, limits, random.next_u64(), &passes)
     }
 
     /// The cluster of each vector and its cosine distance to the centre.
     fn assign(&self, vectors: &Vectors, centres: &Centres) -> Result<(Vec<u32>, Vec<f32>)> {
-        let passes = Passes::new(vectors, self.device.as_ref(), &*self.budget);
+        let passes = Passes::new(vectors, self.devices.as_ref(), &*self.budget);
         let mut clusters = Vec::with_capacity(vectors.len());
         let mut distances = Vec::with_capacity(vectors.len());
         let (mut buffer, mut nearest) = (Vec::new(), Vec::new());
         for block in vectors.blocks(passes.block_rows) {
             nearest.clear();
             nearest.resize(block.len(), Nearest::default());
-            centres.assign(vectors.rows(block, &mut buffer)?, &mut nearest, passes.device)?;
+            centres.assign(vectors.rows(block, &mut buffer)?, &mut nearest, passes.devices)?;
             clusters.extend(nearest.iter().map(|nearest| nearest.centre));
             distances.extend(nearest.iter().map(|nearest| centres.cosine_distance(*nearest)));
         }

@@ -4,7 +4,7 @@
 //! of its rows, so that centres have the same bits with any number of threads and wherever the vectors lie.
 //! Not here: which vectors are learned from (`mod.rs`), what the clusters are good for (`nearest.rs`).
 
-use super::device::{OnDevice, Passes};
+use super::device::{OnDevices, Passes};
 use super::dots::{Matrix, dot, for_each_dot};
 use super::random::Random;
 use super::vectors::Vectors;
@@ -49,9 +49,9 @@ impl Centres {
     }
 
     /// The nearest centre of each of the rows, the first of equals.
-    pub(super) fn assign(&self, rows: &[f32], nearest: &mut [Nearest], device: Option<&OnDevice>) -> Result<()> {
-        if let Some(device) = device
-            && let Some((centres, products)) = device.nearest(rows, &self.values, self.stride)?
+    pub(super) fn assign(&self, rows: &[f32], nearest: &mut [Nearest], devices: Option<&OnDevices>) -> Result<()> {
+        if let Some(devices) = devices
+            && let Some((centres, products)) = devices.nearest(rows, &self.values, self.stride)?
         {
             let found = centres.into_iter().zip(products);
             nearest.iter_mut().zip(found).for_each(|(nearest, (centre, product))| {
@@ -172,7 +172,7 @@ fn iterate(vectors: &Vectors, centres: &mut Centres, passes: &Passes<'_>) -> Res
         nearest.clear();
         nearest.resize(block.len(), Nearest::default());
         let rows = vectors.rows(block.clone(), &mut buffer)?;
-        centres.assign(rows, &mut nearest, passes.device)?;
+        centres.assign(rows, &mut nearest, passes.devices)?;
         members.iter_mut().for_each(Vec::clear);
         for (at, nearest) in nearest.iter().enumerate() {
             members[nearest.centre as usize].push(at as u32);

@@ -11,7 +11,7 @@
 //!
 //! Memory: 16 bytes a row; the centres and what k-means sums up, 16·k·d bytes; and the vectors, 4·d bytes a row, which
 //! go to a temporary file if they do not fit, as do clusters larger than memory (see [`Needs`]).
-//! Results are the same with any number of threads, any budget that suffices, and with or without a device.
+//! Results are the same with any number of threads, any budget that suffices, and with any number of devices or none.
 
 mod against;
 mod dedup;
@@ -25,3 +25,4 @@ mod tests;
 mod vectors;
 
 pub use dedup::{Needs, Ranking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
+pub use device::Comparers;

@@ -4,7 +4,7 @@
 //! the memory. A row that is itself a duplicate counts as one that is ranked before, as in NeMo.
 //! Not here: the ranking (`mod.rs`).
 
-use super::device::OnDevice;
+use super::device::OnDevices;
 use super::dots::{Matrix, for_each_dot};
 use super::vectors::{Vectors, no_memory};
 use crate::Result;
@@ -44,14 +44,14 @@ pub(super) fn best_of(
     ranked: &[u32],
     others: Others,
     budget: &dyn Budget,
-    device: Option<&OnDevice>,
+    devices: Option<&OnDevices>,
 ) -> Result<Vec<Option<Best>>> {
     let claim = Claim::for_rows(ranked.len(), vectors.stride(), budget)?;
     let (mut queries, mut candidates) = (Vec::new(), Vec::new());
     // A cluster larger than the memory of this machine is put together block by block, on the CPU.
-    if let Some(device) = device.filter(|device| device.takes(ranked.len()) && claim.block_rows >= ranked.len()) {
+    if let Some(devices) = devices.filter(|devices| devices.takes(ranked.len()) && claim.block_rows >= ranked.len()) {
         vectors.gather(ranked, &mut queries)?;
-        if let Some(best) = device.best_of(&queries, vectors.stride(), others)? {
+        if let Some(best) = devices.best_of(&queries, vectors.stride(), others)? {
             return Ok(best);
         }
     }

@@ -180,15 +180,7 @@ impl Evaluator {
     /// here.
     pub fn finish(&mut self, batch: &RecordBatch, computed: Computed) -> Result<RecordBatch> {
         let program = Arc::clone(&self.program);
-        self.count(batch, computed.dropped_by.as_deref().unwrap_or_default());
-        let kept = |dropped_by: &Vec<i32>| BooleanArray::from_iter(dropped_by.iter().map(|rule| Some(*rule < 0)));
-        let keep = computed.dropped_by.as_ref().map(kept);
-        if self.recorder.is_some() {
-            match &keep {
-                Some(keep) => self.record(batch, keep)?,
-                None => self.record(batch, &BooleanArray::from(vec![true; batch.num_rows()]))?,
-            }
-        }
+        let keep = self.account(batch, computed.dropped_by.as_deref())?;
         let cut = |column: &ArrayRef| match &keep {
             Some(keep) => filter(column, keep),
             None => Ok(Arc::clone(column)),
@@ -206,6 +198,20 @@ impl Evaluator {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(n_kept));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    /// Counts and records a batch of which a device says which rule drops each row; the rows that are left.
+    pub fn account(&mut self, batch: &RecordBatch, dropped_by: Option<&[i32]>) -> Result<Option<BooleanArray>> {
+        self.count(batch, dropped_by.unwrap_or_default());
+        let kept = |dropped_by: &[i32]| BooleanArray::from_iter(dropped_by.iter().map(|rule| Some(*rule < 0)));
+        let keep = dropped_by.map(kept);
+        if self.recorder.is_some() {
+            match &keep {
+                Some(keep) => self.record(batch, keep)?,
+                None => self.record(batch, &BooleanArray::from(vec![true; batch.num_rows()]))?,
+            }
+        }
+        Ok(keep)
     }
 
     /// Counts what each rule did, as far as the rows show it.

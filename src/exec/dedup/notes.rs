@@ -1,6 +1,7 @@
 //! What EXPLAIN says of a deduplication: its parameters, its chances, its memory.
 
 use super::DedupExec;
+use super::work::ON_DEVICES;
 use crate::config::format_bytes;
 use crate::dedup::{AgainstMode, Method, SemanticKeep, exact_memory_bytes, fuzzy_memory_bytes};
 use crate::exec::funnel::counter;
@@ -84,6 +85,17 @@ impl DedupExec {
         let shown = counts.into_iter().map(|(shown, name)| (shown, counter(self as &dyn ExecutionPlan, name)));
         let shown: Vec<String> =
             shown.filter(|(_, count)| *count > 0).map(|(shown, count)| format!("{shown} {count}")).collect();
-        if shown.is_empty() { vec![] } else { vec![shown.join("  ")] }
+        let mut notes = if shown.is_empty() { vec![] } else { vec![shown.join("  ")] };
+        let [products, launches, bytes_in, bytes_out] =
+            ON_DEVICES.map(|name| counter(self as &dyn ExecutionPlan, name));
+        if launches > 0 {
+            let copies =
+                |n_bytes: u64| format!("{launches} copies, {} ({n_bytes} bytes)", format_bytes(n_bytes as usize));
+            let (into, back) = (copies(bytes_in), copies(bytes_out));
+            notes.push(format!(
+                "gpu: {products} pairs compared in {launches} launches; gpu ← cpu {into}; cpu ← gpu {back}"
+            ));
+        }
+        notes
     }
 }

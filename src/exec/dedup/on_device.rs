@@ -1,14 +1,17 @@
-//! `DEDUP SEMANTIC` with a device: what its comparisons cost on either side, and what is said when the device fails.
+//! `DEDUP SEMANTIC` with devices: what its comparisons cost on either side, who may use a device when, and what is said
+//! when one fails.
 //!
 //! Rows and the length of vectors are guesses; they decide who compares, never what comes out.
 //! Not here: the decision (`physical::fuse`), the comparisons (`crate::dedup`, `crate::gpu`).
 
 use super::DedupExec;
-use super::work::Work;
+use super::work::{DedupCounts, Work};
 use crate::cost::{GpuWork, Rows};
-use crate::dedup::{Method, SemanticDedup};
-use crate::exec::Engine;
-use crate::gpu::GpuError;
+use crate::dedup::{Comparers, Method, Semantic, SemanticDedup};
+use crate::exec::device::share_of_device;
+use crate::exec::{Engine, RunLog};
+use crate::gpu::{Bounds, ComparisonCounts, Device, GpuError};
+use crate::logical::Resources;
 use crate::{Error, Result};
 use datafusion::physical_plan::{StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
@@ -95,28 +98,97 @@ impl OnDevice {
         }
     }
 
-    /// `dedup` on the first of the devices.
-    pub fn give_to(&self, dedup: SemanticDedup, work: &Work) -> SemanticDedup {
-        let device = self.engine.as_ref().and_then(|engine| engine.runtime().devices().first().cloned());
-        let Some(device) = device else { return dedup };
-        let (require, label, log) = (self.require, work.request.label.clone(), work.log.clone());
-        let was_full = AtomicBool::new(false);
-        let on_failure = move |error: &GpuError| {
-            if require {
-                return Err(Error::Device(format!("GPU 0 failed: {error}")));
-            }
-            let message = match error {
-                // Said once, however often it happens.
-                GpuError::OutOfMemory { .. } if was_full.swap(true, Relaxed) => return Ok(()),
-                GpuError::OutOfMemory { .. } => format!("{label}: {error}\nwhat has no room runs on the CPU"),
-                _ => format!("GPU 0 failed: {error}\nwhat was to run on it runs on the CPU from here on"),
-            };
-            tracing::warn!("{message}");
-            if let Some(log) = &log {
-                log.note(message);
-            }
-            Ok(())
+    /// `dedup` on all of the devices.
+    pub fn give_to(&self, dedup: SemanticDedup, semantic: &Semantic, work: &Work) -> SemanticDedup {
+        let Some(engine) = self.engine.clone() else { return dedup };
+        let n_devices = engine.working().len();
+        dedup.on_devices(Box::new(Comparing {
+            require: self.require,
+            gave_up: (0..engine.runtime().devices().len()).map(|_| AtomicBool::new(false)).collect(),
+            bounds: bounds(semantic, n_devices),
+            gpus: semantic.gpus,
+            label: work.request.label.clone(),
+            log: work.log.clone(),
+            counts: work.counts.clone(),
+            was_full: AtomicBool::new(false),
+            engine,
+        }))
+    }
+}
+
+/// What the launches of one device may take: the share of a device decides how many are under way, and the memory that
+/// is set aside is for all of them.
+fn bounds(semantic: &Semantic, n_devices: usize) -> Bounds {
+    let resources = Resources { gpus: semantic.gpus, ..Resources::default() };
+    let most_bytes = semantic.gpu_memory_bytes.map(|bytes| bytes as usize / n_devices.max(1));
+    let n_launches = resources.batches_on_device(Bounds::default().n_launches as u32) as usize;
+    Bounds { n_launches, most_bytes }
+}
+
+/// The devices, for one deduplication.
+struct Comparing {
+    engine: Arc<Engine>,
+    require: bool,
+    /// Devices that do not take the kernels; they are left to others.
+    gave_up: Vec<AtomicBool>,
+    bounds: Bounds,
+    gpus: Option<f64>,
+    label: String,
+    log: Option<Arc<RunLog>>,
+    counts: DedupCounts,
+    was_full: AtomicBool,
+}
+
+impl Comparers for Comparing {
+    fn working(&self) -> Vec<(usize, Arc<Device>)> {
+        let takes = |place: usize| !self.gave_up[place].load(Relaxed);
+        self.engine
+            .working()
+            .into_iter()
+            .filter(|seat| takes(seat.place))
+            .map(|seat| (seat.place, seat.device))
+            .collect()
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn enter(&self, place: usize, n_launches: usize) -> Box<dyn Send> {
+        let share = share_of_device(self.gpus, n_launches);
+        Box::new(self.engine.door(place).map(|door| Arc::clone(door).enter_blocking(share)))
+    }
+
+    fn failed(&self, place: usize, error: &GpuError) -> Result<()> {
+        if self.require {
+            return Err(Error::Device(format!("GPU {place} failed: {error}")));
+        }
+        let is_first = match error {
+            // There may be room again the next time.
+            GpuError::OutOfMemory { .. } => !self.was_full.swap(true, Relaxed),
+            GpuError::Compile(_) | GpuError::Refused(_) => !self.gave_up[place].swap(true, Relaxed),
+            _ => self.engine.lose(place),
         };
-        dedup.on_device(device, Box::new(on_failure))
+        if !is_first {
+            return Ok(());
+        }
+        let message = match error {
+            GpuError::OutOfMemory { .. } => format!("{}: {error}\nwhat has no room runs on the CPU", self.label),
+            _ => {
+                let elsewhere = if self.working().is_empty() { "the CPU" } else { "the other GPUs" };
+                format!("GPU {place} failed: {error}\nwhat was to run on it runs on {elsewhere} from here on")
+            }
+        };
+        tracing::warn!("{message}");
+        if let Some(log) = &self.log {
+            log.note(message);
+        }
+        Ok(())
+    }
+
+    fn compared(&self, counts: ComparisonCounts) {
+        let ComparisonCounts { products, launches, bytes_in, bytes_out } = counts;
+        let sums = [products, launches, bytes_in, bytes_out];
+        self.counts.on_devices.iter().zip(sums).for_each(|(count, more)| count.add(more as usize));
     }
 }

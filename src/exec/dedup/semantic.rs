@@ -56,7 +56,7 @@ fn decide(
     let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
     let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget));
     if let Some(on_device) = on_device {
-        dedup = on_device.give_to(dedup, work);
+        dedup = on_device.give_to(dedup, semantic, work);
     }
     let mut keep = KeepKeys::new(work, &budget)?;
     let mut names = NameStore::new(work, &budget);

@@ -36,7 +36,13 @@ pub struct DedupCounts {
     pub cut_bytes: Count,
     /// Bytes in temporary files.
     pub spilled_bytes: Count,
+    /// What devices compared, as [`ON_DEVICES`] has it.
+    pub on_devices: [Count; 4],
 }
+
+/// The counters of comparisons on devices.
+pub(super) const ON_DEVICES: [&str; 4] =
+    ["dedup_device_products", "dedup_device_launches", "dedup_bytes_in", "dedup_bytes_out"];
 
 impl DedupCounts {
     /// New counters among a node's metrics.
@@ -49,6 +55,7 @@ impl DedupCounts {
             indexed: counter("dedup_indexed"),
             cut_bytes: counter("dedup_cut_bytes"),
             spilled_bytes: MetricBuilder::new(metrics).spilled_bytes(0),
+            on_devices: ON_DEVICES.map(counter),
         }
     }
 }

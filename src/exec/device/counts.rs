@@ -38,11 +38,13 @@ pub(super) struct BatchCounts {
     pub cpu_batches: Count,
     /// Rows that fit nowhere.
     pub set_aside: Count,
+    /// A batch had more groups than a device tells apart.
+    pub full: Count,
     /// What kernels took, by the device's own clock.
     pub time: Time,
 }
 
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("device_batches", "batches"),
     ("launches", "launches"),
     ("trims", "times memory given back"),
@@ -50,6 +52,7 @@ const NAMES: [(&str, &str); 7] = [
     ("splits", "splits"),
     ("cpu_batches", "batches on the CPU"),
     ("set_aside_rows", "rows set aside"),
+    ("full_tables", "batches with too many groups"),
 ];
 
 impl BatchCounts {
@@ -63,6 +66,7 @@ impl BatchCounts {
             splits: counter(4),
             cpu_batches: counter(5),
             set_aside: counter(6),
+            full: counter(7),
             time: MetricBuilder::new(metrics).subset_time("kernel_time", partition),
         }
     }

@@ -8,6 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// A device, in the thousandths that its share is counted in.
 pub const WHOLE_DEVICE: u32 = 1000;
 
+/// The thousandths of a device that so many batches or launches hold; 0 if the query sets no share aside.
+pub(in crate::exec) fn share_of_device(gpus: Option<f64>, n_batches: usize) -> u32 {
+    let share = gpus.map_or(0.0, |share| (share * f64::from(WHOLE_DEVICE) * n_batches as f64).ceil());
+    (share as u32).min(WHOLE_DEVICE)
+}
+
 /// The GPUs that a session may use.
 #[derive(Debug)]
 pub struct Engine {
@@ -35,10 +41,21 @@ impl Engine {
 
     /// The device for a partition: partitions are spread over the devices that work.
     pub(super) fn device(&self, partition: usize) -> Option<Seat> {
-        let working: Vec<usize> = (0..self.lost.len()).filter(|device| !self.is_lost(*device)).collect();
-        let place = *working.get(partition % working.len().max(1))?;
-        let device = Arc::clone(self.runtime.devices().get(place)?);
-        Some(Seat { place, device, door: Arc::clone(self.doors.get(place)?) })
+        let mut working = self.working();
+        let n_working = working.len().max(1);
+        (!working.is_empty()).then(|| working.swap_remove(partition % n_working))
+    }
+
+    /// All devices that work.
+    pub(in crate::exec) fn working(&self) -> Vec<Seat> {
+        let seats = self.runtime.devices().iter().zip(&self.doors).enumerate();
+        let seats = seats.map(|(place, (device, door))| Seat { place, device: device.clone(), door: door.clone() });
+        seats.filter(|seat| !self.is_lost(seat.place)).collect()
+    }
+
+    /// Who lets batches onto a device.
+    pub(in crate::exec) fn door(&self, place: usize) -> Option<&Arc<Door>> {
+        self.doors.get(place)
     }
 
     pub(super) fn is_lost(&self, place: usize) -> bool {
@@ -46,13 +63,13 @@ impl Engine {
     }
 
     /// Takes a device out. True the first time, so that it is said once.
-    pub(super) fn lose(&self, place: usize) -> bool {
+    pub(in crate::exec) fn lose(&self, place: usize) -> bool {
         self.lost.get(place).is_some_and(|lost| !lost.swap(true, Relaxed))
     }
 }
 
 /// One partition's place on a device.
-pub(super) struct Seat {
+pub(in crate::exec) struct Seat {
     /// Which of the session's devices.
     pub place: usize,
     pub device: Arc<Device>,

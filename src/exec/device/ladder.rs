@@ -6,7 +6,7 @@
 //! ```
 //! Each step is counted. The halves go the same way, so a batch gets as small as it must and no smaller.
 
-use super::WHOLE_DEVICE;
+use super::engine::share_of_device;
 use super::segment::MEMORY_UNIT_BYTES;
 use super::stream::DeviceStream;
 use crate::config::format_bytes;
@@ -69,7 +69,7 @@ impl DeviceStream {
 
     /// A batch in parts of the size planned, the last first.
     fn sized(&self, batch: &RecordBatch) -> Vec<RecordBatch> {
-        let BatchSize { rows, bytes } = self.segment.batch;
+        let BatchSize { rows, bytes } = self.batch_size();
         let n_rows = batch.num_rows();
         let n_parts = n_rows.div_ceil(rows.max(1)).max(slice_bytes(batch).div_ceil(bytes.max(1)));
         let part_rows = n_rows.div_ceil(n_parts.max(1)).max(1);
@@ -92,7 +92,7 @@ impl DeviceStream {
         let columns: Vec<ArrayRef> =
             self.segment.columns.iter().map(|&column| Arc::clone(batch.column(column))).collect();
 
-        let mut tickets = vec![self.enter(&door, self.share()).await?];
+        let mut tickets = vec![self.enter(&door, share_of_device(self.segment.resources.gpus, 1)).await?];
         if let Some(memory) = self.segment.memory.clone() {
             let slab_bytes = match device.slab_bytes(&loaded, &columns) {
                 Ok(slab_bytes) => slab_bytes,
@@ -142,12 +142,6 @@ impl DeviceStream {
         }
     }
 
-    /// The thousandths of a device that a batch holds; 0 if the query sets no share aside.
-    fn share(&self) -> u32 {
-        let share = self.segment.resources.gpus.map_or(0.0, |share| (share * f64::from(WHOLE_DEVICE)).ceil());
-        (share as u32).min(WHOLE_DEVICE)
-    }
-
     /// Finds a device that works and loads the kernel there. False: there is none.
     async fn take_seat(&mut self) -> Result<bool> {
         if self.seat.as_ref().is_some_and(|(seat, _)| self.engine.is_lost(seat.place)) {
@@ -164,7 +158,7 @@ impl DeviceStream {
                     Ok(false)
                 };
             };
-            let (device, program) = (Arc::clone(&seat.device), Arc::clone(&self.segment.program));
+            let (device, program) = (Arc::clone(&seat.device), Arc::clone(&self.program));
             let loading = tokio::task::spawn_blocking(move || match device.load(&program) {
                 Err(GpuError::OutOfMemory { .. }) => {
                     device.release_unused();

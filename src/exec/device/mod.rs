@@ -15,13 +15,18 @@
 
 mod counts;
 mod engine;
+mod groups;
 mod ladder;
 mod node;
 mod segment;
+mod sizing;
 mod stream;
 mod transfer;
 
+pub(super) use engine::share_of_device;
 pub use engine::{Engine, WHOLE_DEVICE};
+pub use groups::{GroupStates, State};
 pub use node::DeviceExec;
 pub use segment::{MEMORY_UNIT_BYTES, Segment};
+pub use sizing::Sizing;
 pub use transfer::ToBackendExec;

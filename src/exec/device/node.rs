@@ -1,7 +1,7 @@
 //! `DeviceExec`: the operators of a segment, on a device.
 //!
 //! It does what the [`AnnotateExec`] inside it does: the same program, rows, order, schema and counters. That node is
-//! also what a batch falls back to.
+//! also what a batch falls back to. Under an aggregation it may put the rows together by key: then groups leave it.
 
 use super::counts::batches_line;
 use super::stream::{DeviceStream, RunParts};
@@ -12,11 +12,11 @@ use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::CardinalityEffect;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, CardinalityEffect, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
-    ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
 };
 use std::fmt;
@@ -27,13 +27,27 @@ use std::sync::Arc;
 pub struct DeviceExec {
     annotate: Arc<AnnotateExec>,
     segment: Arc<Segment>,
+    properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl DeviceExec {
-    /// A node that does what `annotate` does, whose input is the way to the device.
+    /// A node that does what `annotate` does, whose input is the way to the device. Where its rows are put together, it
+    /// gives groups instead.
     pub fn new(annotate: Arc<AnnotateExec>, segment: Arc<Segment>) -> Self {
-        Self { annotate, segment, metrics: ExecutionPlanMetricsSet::new() }
+        let properties = match &segment.groups {
+            Some(groups) => {
+                let n_partitions = annotate.properties().output_partitioning().partition_count();
+                Arc::new(PlanProperties::new(
+                    EquivalenceProperties::new(Arc::clone(&groups.schema)),
+                    Partitioning::UnknownPartitioning(n_partitions),
+                    EmissionType::Incremental,
+                    Boundedness::Bounded,
+                ))
+            }
+            None => Arc::clone(annotate.properties()),
+        };
+        Self { annotate, segment, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// What it does, as the CPU would.
@@ -77,7 +91,13 @@ impl DeviceExec {
 
 impl DisplayAs for DeviceExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "DeviceExec: {}", self.annotate.program().output_labels.join(", "))?;
+        match &self.segment.groups {
+            Some(groups) => {
+                let names: Vec<&str> = groups.schema.fields().iter().map(|field| field.name().as_str()).collect();
+                write!(f, "DeviceExec: groups of {}", names.join(", "))?;
+            }
+            None => write!(f, "DeviceExec: {}", self.annotate.program().output_labels.join(", "))?,
+        }
         match self.annotate.options().fetch {
             Some(fetch) => write!(f, ", fetch={fetch}"),
             None => Ok(()),
@@ -91,7 +111,7 @@ impl ExecutionPlan for DeviceExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.annotate.properties()
+        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -138,11 +158,17 @@ impl ExecutionPlan for DeviceExec {
     }
 
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        self.annotate.statistics_from_inputs(inputs, args)
+        match &self.segment.groups {
+            Some(groups) => Ok(Arc::new(Statistics::new_unknown(&groups.schema))),
+            None => self.annotate.statistics_from_inputs(inputs, args),
+        }
     }
 
     fn cardinality_effect(&self) -> CardinalityEffect {
-        self.annotate.cardinality_effect()
+        match &self.segment.groups {
+            Some(_) => CardinalityEffect::LowerEqual,
+            None => self.annotate.cardinality_effect(),
+        }
     }
 
     fn fetch(&self) -> Option<usize> {

@@ -1,9 +1,11 @@
 //! What one chain of operators on a device needs to know.
 
-use super::Engine;
+use super::{Engine, GroupStates, Sizing};
 use crate::exec::{BatchSize, Door};
-use crate::gpu;
 use crate::logical::Resources;
+use crate::{bug, gpu};
+use arrow::array::RecordBatch;
+use datafusion::error::Result;
 use std::sync::Arc;
 
 /// What device memory is set aside in.
@@ -19,8 +21,12 @@ pub struct Segment {
     /// The outputs that the device computes, ascending, each with its place among the program's results; all others are
     /// columns of the input.
     pub outputs: Vec<(usize, usize)>,
-    /// The batches that are sent.
+    /// What becomes of the rows that are left, if they are put together by key: only groups leave the segment.
+    pub groups: Option<GroupStates>,
+    /// The batches that are planned.
     pub batch: BatchSize,
+    /// By what they are sized when the rows are there.
+    pub sizing: Sizing,
     /// Batches of one partition under way at once.
     pub n_in_flight: usize,
     /// What the query sets aside for these operators.
@@ -35,4 +41,20 @@ pub struct Segment {
     pub notes: Vec<String>,
     /// The copies in and back, for EXPLAIN.
     pub copies: [String; 2],
+}
+
+impl Segment {
+    /// What leaves the segment of rows that are left: their groups, if they are put together.
+    pub(super) fn of_rows(&self, rows: RecordBatch) -> Result<RecordBatch> {
+        match &self.groups {
+            Some(groups) => groups.of_rows(&rows),
+            None => Ok(rows),
+        }
+    }
+
+    /// The same program with rows for a result.
+    pub(super) fn program_of_rows(&self) -> Result<Arc<gpu::Program>> {
+        let program = gpu::Program::clone(&self.program).grouped(None);
+        Ok(Arc::new(program.map_err(|why| bug!("a program without groups: {why}"))?))
+    }
 }

@@ -14,7 +14,7 @@ use super::segment::Segment;
 use crate::exec::annotate::{Computed, Evaluator};
 use crate::exec::coalesce::{BatchSize, Coalescer};
 use crate::exec::write::RunLog;
-use crate::gpu::{GpuError, Loaded};
+use crate::gpu::{GpuError, Groups, Loaded, Program, Results};
 use crate::sources::RejectLog;
 use crate::{Error, bug};
 use arrow::array::RecordBatch;
@@ -32,12 +32,16 @@ pub(super) struct DeviceStream {
     pub segment: Arc<Segment>,
     pub engine: Arc<Engine>,
     pub partition: usize,
+    /// What is computed: the segment's program, or the same without groups once a batch had too many of them.
+    pub program: Arc<Program>,
     /// The device it is on, with the kernel; `None` before the first batch.
     pub seat: Option<(Seat, Arc<Loaded>)>,
     pub counts: BatchCounts,
     pub copies_in: CopyCounts,
     pub copies_out: CopyCounts,
     pub in_flight: VecDeque<Job>,
+    /// Batches with too many groups: they go over again, for their rows.
+    again: Vec<RecordBatch>,
     pub rejects: Option<Arc<RejectLog>>,
     /// The device does not take these operators: they are computed here.
     pub gave_up: bool,
@@ -45,7 +49,8 @@ pub(super) struct DeviceStream {
     log: Option<Arc<RunLog>>,
     /// `None` once it ended or nothing more is needed.
     input: Option<SendableRecordBatchStream>,
-    waiting: Coalescer,
+    /// Made with the first rows, which say how many go over at a time.
+    waiting: Option<(BatchSize, Coalescer)>,
     ready: VecDeque<RecordBatch>,
     outgoing: Coalescer,
     rows_to_fetch: Option<usize>,
@@ -75,16 +80,18 @@ impl DeviceStream {
         let stream = Self {
             engine,
             partition,
+            program: Arc::clone(&segment.program),
             seat: None,
             counts: BatchCounts::new(device, partition),
             copies_in: CopyCounts::new(way_in, partition),
             copies_out: CopyCounts::new(way_back, partition),
             in_flight: VecDeque::new(),
+            again: vec![],
             rejects: run.rejects,
             gave_up: false,
             evaluator,
             log: run.log,
-            waiting: Coalescer::new(input.schema(), segment.batch),
+            waiting: None,
             input: Some(input),
             ready: VecDeque::new(),
             outgoing: Coalescer::new(Arc::clone(&schema), outgoing),
@@ -111,6 +118,9 @@ impl DeviceStream {
             if self.rows_to_fetch == Some(0) {
                 self.input = None;
                 self.in_flight.clear();
+            } else if let Some(batch) = self.again.pop() {
+                self.send(batch).await?;
+                continue;
             } else if self.in_flight.len() < self.segment.n_in_flight
                 && let Some(batch) = self.collect().await?
             {
@@ -137,21 +147,35 @@ impl DeviceStream {
         while let Some(input) = &mut self.input {
             match input.next().await {
                 Some(batch) => {
-                    if let Some(batch) = self.waiting.push(batch?)? {
+                    let batch = batch?;
+                    if batch.num_rows() == 0 {
+                        continue;
+                    }
+                    let segment = &self.segment;
+                    let (_, waiting) = self.waiting.get_or_insert_with(|| {
+                        let size = segment.sized_by(&batch);
+                        (size, Coalescer::new(batch.schema(), size))
+                    });
+                    if let Some(batch) = waiting.push(batch)? {
                         return Ok(Some(batch));
                     }
                 }
                 None => self.input = None,
             }
         }
-        self.waiting.flush()
+        self.waiting.as_mut().map_or(Ok(None), |(_, waiting)| waiting.flush())
+    }
+
+    /// How many rows go over at a time.
+    pub fn batch_size(&self) -> BatchSize {
+        self.waiting.as_ref().map_or(self.segment.batch, |(size, _)| *size)
     }
 
     /// Waits for the oldest batch under way; false if there is none.
     pub async fn finish_one(&mut self) -> Result<bool> {
         let Some(job) = self.in_flight.pop_front() else { return Ok(false) };
         let left = match job {
-            Job::Host(batch) => self.on_cpu(&batch)?,
+            Job::Host(batch) => Some(self.on_cpu(&batch)?),
             Job::Device { batch, place, results, n_bytes_back } => {
                 let results = results.await.map_err(|error| bug!("waiting for a device: {error}"))?;
                 match results {
@@ -163,26 +187,49 @@ impl DeviceStream {
                         {
                             time.add_duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
                         }
-                        let made =
-                            |(place, result): &(usize, usize)| Some((*place, results.outputs.get(*result)?.clone()));
-                        let outputs = self.segment.outputs.iter().filter_map(made).collect();
-                        let computed = Computed { dropped_by: results.failed, outputs };
-                        self.evaluator.finish(&batch, computed)?
+                        self.landed(&batch, results)?
                     }
                     Err(error) => {
                         self.lose(place, &error)?;
-                        self.on_cpu(&batch)?
+                        Some(self.on_cpu(&batch)?)
                     }
                 }
             }
         };
-        self.ready.push_back(left);
+        self.ready.extend(left);
         Ok(true)
+    }
+
+    /// What is left of a batch whose results are there; none if it has to go over again.
+    fn landed(&mut self, batch: &RecordBatch, results: Results) -> Result<Option<RecordBatch>> {
+        let segment = Arc::clone(&self.segment);
+        match (&segment.groups, results.groups) {
+            (Some(states), Some(Groups::All(groups))) if states.are_exact(&groups) => {
+                self.evaluator.account(batch, results.failed.as_deref())?;
+                states.batch(&groups).map(Some)
+            }
+            (Some(_), Some(_)) => {
+                // Others will have as many: their rows come back, and are put together here.
+                self.counts.full.add(1);
+                self.program = segment.program_of_rows()?;
+                self.seat = None;
+                self.again.push(batch.clone());
+                Ok(None)
+            }
+            _ => {
+                let made = |(place, result): &(usize, usize)| Some((*place, results.outputs.get(*result)?.clone()));
+                let outputs = segment.outputs.iter().filter_map(made).collect();
+                let computed = Computed { dropped_by: results.failed, outputs };
+                let rows = self.evaluator.finish(batch, computed)?;
+                segment.of_rows(rows).map(Some)
+            }
+        }
     }
 
     fn on_cpu(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.counts.cpu_batches.add(1);
-        self.evaluator.run(batch)
+        let rows = self.evaluator.run(batch)?;
+        self.segment.of_rows(rows)
     }
 
     /// Whether batches must run here, whatever the device could do.

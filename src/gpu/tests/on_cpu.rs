@@ -39,6 +39,7 @@ pub(crate) fn on_cpu(program: &Program, columns: &[ArrayRef]) -> Results {
     Results {
         failed: (!program.rules().is_empty()).then_some(failed),
         outputs: program.outputs().iter().map(|id| filter(&values[id.0], &passes).unwrap()).collect(),
+        groups: None,
     }
 }
 

@@ -37,9 +37,18 @@ pub(super) fn known_options(method: DedupMethod) -> Vec<&'static str> {
             &["span", "min_words", "normalize", "min_document_words", "min_document_units"]
         }
         DedupMethod::Substring => &["min_length", "min_document_words"],
-        DedupMethod::Semantic => {
-            &["threshold", "eps", "clusters", "iterations", "tolerance", "seed", "sample", "which"]
-        }
+        DedupMethod::Semantic => &[
+            "threshold",
+            "eps",
+            "clusters",
+            "iterations",
+            "tolerance",
+            "seed",
+            "sample",
+            "which",
+            "gpus",
+            "gpu_memory",
+        ],
     };
     let extra = EXTRA.iter().map(|(name, _)| *name).filter(|_| drops_rows(method));
     let drop = Some("drop").filter(|_| drops_rows(method));

@@ -4,8 +4,10 @@ use super::asked::{Asked, Keyed};
 use super::hash::{dedup_hash, has_key};
 use super::options::{Options, between, boolean, fraction, positive, span_length, which, whole};
 use crate::Error;
+use crate::config::parse_bytes;
 use crate::dedup::{Exact, Fuzzy, KeepWhich, Lines, LinesUnit, Method, Semantic, SemanticKeep, SpanLength, Substring};
 use crate::diag::{Code, Diagnostic};
+use crate::logical::gpu_share;
 use crate::logical::verbs::type_name;
 use crate::ops::dedup::{HashFamily, Normalize, Shingle, ShingleUnit, bands_and_rows};
 use arrow::datatypes::{DataType, Field};
@@ -238,6 +240,8 @@ fn semantic(asked: &Asked, options: &mut Options, schema: &DFSchema) -> Result<B
         seed: options.setting("seed", 42, whole(0)),
         sample: options.setting("sample", 1_000_000, whole(1)),
         which: options.setting("which", SemanticKeep::Hard, which),
+        gpus: options.value("gpus", gpu_share),
+        gpu_memory_bytes: options.value("gpu_memory", parse_bytes).map(|bytes| bytes as u64),
     };
     if let Some(keep) = &asked.keep {
         if options.has("which") {

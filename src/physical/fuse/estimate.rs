@@ -3,6 +3,7 @@
 //! Rows and bytes are guesses from the sizes of the files below, a typical document, and rules that keep half of their
 //! rows. They decide where operators run, never what they compute.
 
+use super::groups::Aggregation;
 use super::items::Item;
 use crate::config::DeviceChoice;
 use crate::cost::{GpuWork, Reason, Rows, TEXT_BYTES_PER_ROW, gpu_seconds};
@@ -21,13 +22,15 @@ use std::sync::Arc;
 const UNPACKED: f64 = 3.0;
 /// What each further statistic of a pass adds to the dearest, as a share of its own cost.
 const FURTHER_STATISTIC: f64 = 0.1;
-/// The problem of placing `items`. `why_not` says why a device cannot do one.
+
+/// The problem of placing `items`, and after them an aggregation. `why_not` says why a device cannot do one.
 pub(super) fn problem(
     annotate: &AnnotateExec,
     items: &[Item],
     why_not: &dyn Fn(&Item) -> Option<Reason>,
     choice: DeviceChoice,
     found: &Found,
+    aggregation: Option<&Aggregation<'_>>,
 ) -> Result<Problem> {
     let program = annotate.program();
     let is_output = |column: usize| program.outputs.iter().any(|output| output.columns.contains(&column));
@@ -66,6 +69,9 @@ pub(super) fn problem(
         if matches!(item, Item::Rule(_)) {
             rows = rows.after_rule(None);
         }
+    }
+    if let Some(aggregation) = aggregation {
+        aggregation.add_to(&mut problem, program, &rows, choice == DeviceChoice::Gpu, found);
     }
     Ok(problem)
 }

@@ -12,13 +12,15 @@
 //! between two transfers. Where rules may change places, it also looks at orders in which those that a device can
 //! evaluate come first or last, and takes the cheapest.
 //!
-//! The vectors of a semantic deduplication are placed the same way; its node stays, and is told of the devices.
+//! An aggregation directly above is one more item (`groups.rs`). The vectors of a semantic deduplication are placed the
+//! same way; its node stays, and is told of the devices.
 //!
 //! Sound because a piece hands on every column that a later one reads, and rows pass the pieces in order.
 //! Refuses programs whose rules run as written, one by one (volatile conditions), and leaves a node as it is where
 //! nothing is gained.
 
 mod estimate;
+mod groups;
 mod items;
 mod pieces;
 
@@ -38,9 +40,12 @@ use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::LambdaExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
+use groups::Aggregation;
 use items::{Item, Order, items};
 use pieces::Pieces;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,7 +61,13 @@ impl PlaceOperators {
         Self { hardware, prices }
     }
 
-    fn replaced(&self, annotate: &AnnotateExec, found: &Found) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    /// What takes the place of a node, and of an aggregation that reads it if groups come back from a device.
+    fn replaced(
+        &self,
+        annotate: &AnnotateExec,
+        aggregation: Option<&Aggregation<'_>>,
+        found: &Found,
+    ) -> Result<Option<Replaced>> {
         let program = annotate.program();
         // A lambda's variables are numbered after the columns of its input, which a piece changes.
         for expr in &program.computed {
@@ -79,7 +90,7 @@ impl PlaceOperators {
         let mut best: Option<(Vec<Item>, Problem, Placement)> = None;
         for order in [Order::AsPlanned, Order::DeviceFirst, Order::DeviceLast] {
             let list = items(program, order, &can);
-            let problem = estimate::problem(annotate, &list, &why, self.hardware.config().device, found)?;
+            let problem = estimate::problem(annotate, &list, &why, self.hardware.config().device, found, aggregation)?;
             let placement = place(&problem, &found.machine)?;
             let rank = |problem: &Problem, placement: &Placement| {
                 let sides = problem.items.iter().zip(&placement.items);
@@ -93,12 +104,13 @@ impl PlaceOperators {
         }
         match best {
             Some((list, problem, placement)) if !placement.segments.is_empty() => {
-                self.build(annotate, &list, &problem, &placement, found).map(Some)
+                self.build(annotate, aggregation, &list, &problem, &placement, found).map(Some)
             }
             // Everything stays here, and the plan says why.
             Some((_, problem, placement)) => {
                 let notes = problem.items.iter().zip(&placement.items).map(|(item, placed)| item_line(item, placed));
-                Ok(Some(Arc::new(annotate.clone().with_notes(notes.collect()))))
+                let plan = Arc::new(annotate.clone().with_notes(notes.collect()));
+                Ok(Some(Replaced { plan, is_grouped: false }))
             }
             None => Ok(None),
         }
@@ -139,42 +151,68 @@ impl PlaceOperators {
     fn build(
         &self,
         annotate: &AnnotateExec,
+        aggregation: Option<&Aggregation<'_>>,
         list: &[Item],
         problem: &Problem,
         placement: &Placement,
         found: &Found,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    ) -> Result<Replaced> {
         let program = annotate.program();
         let names: Vec<String> = annotate.schema().fields().iter().map(|field| field.name().clone()).collect();
         let mut pieces = Pieces::new(program, annotate.options().ledger);
         let mut plan = Arc::clone(annotate.input());
-        let runs = runs(placement);
+        let mut runs = runs(placement);
+        // An aggregation is the item after the last. On a device it is part of its piece; here it is the node that reads it.
+        let is_grouped = aggregation.is_some() && runs.last().is_some_and(|(side, _)| *side == Side::Gpu);
+        let alone = runs.pop_if(|(side, range)| *side == Side::Cpu && range.start == list.len());
+        let line = |item: usize| item_line(&problem.items[item], &placement.items[item]);
+        let further: Vec<String> = alone.into_iter().map(|(_, range)| line(range.start)).collect();
         for (number, (side, range)) in runs.iter().enumerate() {
             // A piece of the CPU that only picks columns is left to the piece before it.
             let is_last = number + 1 == runs.len();
-            let (piece, later) = (&list[range.clone()], &list[range.end..]);
+            let end = range.end.min(list.len());
+            let (piece, later) = (&list[range.start..end], &list[end..]);
             let chain = pieces.next(piece, later, &plan, is_last.then_some(&names[..]))?;
             let made = self.annotate(chain, &plan, annotate.options(), is_last)?;
             plan = match side {
-                Side::Cpu => {
-                    let notes = range.clone().map(|item| item_line(&problem.items[item], &placement.items[item]));
-                    Arc::new(made.with_notes(notes.collect()))
-                }
+                Side::Cpu => Arc::new(made.with_notes(range.clone().map(line).collect())),
                 Side::Gpu => {
                     let segment = placement.items[range.start].segment.and_then(|at| placement.segments.get(at));
                     let Some(segment) = segment else {
                         return Err(crate::bug!("a device piece without a segment").into());
                     };
-                    self.device(made, &plan, segment, problem, placement, found)?
+                    let groups = aggregation.filter(|_| is_last && is_grouped);
+                    let further = if is_last { further.clone() } else { vec![] };
+                    self.device(made, groups, &plan, segment, (problem, placement), further, found)?
                 }
             };
         }
-        if plan.schema() != annotate.schema() {
+        if !is_grouped && plan.schema() != annotate.schema() {
             return Err(
                 crate::bug!("placing changed the columns: {:?}, not {:?}", plan.schema(), annotate.schema()).into()
             );
         }
-        Ok(plan)
+        Ok(Replaced { plan, is_grouped })
+    }
+
+    /// An aggregation over a program, both placed anew together.
+    fn aggregated(
+        &self,
+        aggregate: &AggregateExec,
+        annotate: &AnnotateExec,
+        found: &Found,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(aggregation) = Aggregation::of(aggregate, annotate) else { return Ok(None) };
+        let Some(Replaced { plan, is_grouped }) = self.replaced(annotate, Some(&aggregation), found)? else {
+            return Ok(None);
+        };
+        match is_grouped {
+            true => groups::over_groups(aggregate, plan).map(Some),
+            false => {
+                let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+                Arc::new(aggregate.clone()).replace_children(vec![plan], options).map(Some)
+            }
+        }
     }
 
     /// A semantic deduplication whose vectors are compared where that is cheaper: a problem of one item.
@@ -228,13 +266,15 @@ impl PlaceOperators {
         AnnotateExec::try_new(Arc::new(program), chain, Arc::clone(input), options)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what was placed, and what it was placed on")]
     fn device(
         &self,
         made: AnnotateExec,
+        aggregation: Option<&Aggregation<'_>>,
         input: &Arc<dyn ExecutionPlan>,
         segment: &PlacedSegment,
-        problem: &Problem,
-        placement: &Placement,
+        placed: (&Problem, &Placement),
+        further: Vec<String>,
         found: &Found,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let program = made.program();
@@ -253,10 +293,28 @@ impl PlaceOperators {
                 outputs.push((place, result));
             }
         }
+        let mut groups = None;
+        if let Some(Aggregation { node, work: Ok(wanted) }) = aggregation {
+            let mut results = vec![];
+            for &place in &wanted.outputs {
+                results
+                    .push(kernel.add_output(&inlined(program, program.outputs[place].widened()?)?).map_err(refused)?);
+            }
+            groups = Some(wanted.states(node, &results)?);
+        }
         let (program, columns) = kernel.finish();
-        let kernel = Kernel { program, columns, outputs };
-        on_device(made, input, kernel, segment, (problem, placement), found, self.hardware.config())
+        let grouped = program.grouped(groups.as_ref().map(|groups| groups.grouping.clone()));
+        let program = grouped.map_err(|why| crate::bug!("a device was to put together what it cannot: {why}"))?;
+        let kernel = Kernel { program, columns, outputs, groups };
+        on_device(made, input, kernel, segment, placed, further, found, self.hardware.config())
     }
+}
+
+/// What takes the place of a node.
+struct Replaced {
+    plan: Arc<dyn ExecutionPlan>,
+    /// It gives groups of the aggregation above.
+    is_grouped: bool,
 }
 
 /// The plan, which says of operators that the query wants on a GPU that there is none.
@@ -319,14 +377,20 @@ impl PhysicalOptimizerRule for PlaceOperators {
             return Ok(plan);
         }
         let Some(found) = self.hardware.find()? else { return without_gpu(plan) };
+        // What was replaced, by where its replacement is: an aggregation above may change the answer.
+        let mut known: HashMap<*const (), AnnotateExec> = HashMap::new();
         let placed = plan.transform_up(|node| {
-            let replaced = match node.downcast_ref::<AnnotateExec>().filter(|node| is_placeable(node)) {
-                Some(annotate) => self.replaced(annotate, &found)?,
-                None => match node.downcast_ref::<DedupExec>() {
-                    Some(dedup) => self.compared(dedup, &found)?,
-                    None => None,
-                },
-            };
+            let mut replaced = None;
+            if let Some(annotate) = node.downcast_ref::<AnnotateExec>().filter(|node| is_placeable(node)) {
+                replaced = self.replaced(annotate, None, &found)?.map(|replaced| replaced.plan);
+                replaced.iter().for_each(|plan| _ = known.insert(Arc::as_ptr(plan).cast(), annotate.clone()));
+            } else if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
+                if let Some(annotate) = known.get(&Arc::as_ptr(aggregate.input()).cast()) {
+                    replaced = self.aggregated(aggregate, annotate, &found)?;
+                }
+            } else if let Some(dedup) = node.downcast_ref::<DedupExec>() {
+                replaced = self.compared(dedup, &found)?;
+            }
             Ok(replaced.map_or(Transformed::no(node), Transformed::yes))
         })?;
         Ok(placed.data)

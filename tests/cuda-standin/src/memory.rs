@@ -14,6 +14,7 @@
 //! Invariant: no access reaches a byte outside a live allocation, whatever the address.
 //! Not here: how much memory the device has (`driver/device.rs`), and when work runs (`driver/stream.rs`).
 
+mod lanes;
 mod races;
 
 use crate::os::Pages;
@@ -303,6 +304,40 @@ fn hide_unwritten(out: &mut [u8], marks: &[u8]) {
 }
 
 impl Memory for DeviceMemory {
+    fn read_lanes(
+        &self,
+        addresses: &[u64; 32],
+        lanes: u32,
+        n_bytes: usize,
+        out: &mut [u64; 32],
+        by: Access,
+    ) -> Result<(), Fault> {
+        match n_bytes {
+            1 => self.read_each::<1>(addresses, lanes, out, by),
+            2 => self.read_each::<2>(addresses, lanes, out, by),
+            4 => self.read_each::<4>(addresses, lanes, out, by),
+            8 => self.read_each::<8>(addresses, lanes, out, by),
+            _ => Err(Fault::too_wide(n_bytes)),
+        }
+    }
+
+    fn write_lanes(
+        &self,
+        addresses: &[u64; 32],
+        lanes: u32,
+        n_bytes: usize,
+        values: &[u64; 32],
+        by: Access,
+    ) -> Result<(), Fault> {
+        match n_bytes {
+            1 => self.write_each::<1>(addresses, lanes, values, by),
+            2 => self.write_each::<2>(addresses, lanes, values, by),
+            4 => self.write_each::<4>(addresses, lanes, values, by),
+            8 => self.write_each::<8>(addresses, lanes, values, by),
+            _ => Err(Fault::too_wide(n_bytes)),
+        }
+    }
+
     fn read(&self, address: u64, out: &mut [u8], by: Access) -> Result<(), Fault> {
         let n = out.len();
         let offset = self.place(address, n).ok_or_else(|| self.outside(address, n, "read of"))?;

@@ -3,6 +3,7 @@
 use super::documents::{self, Random};
 use super::standin::Standin;
 use super::{assert_no_mistakes, nvrtc, on_cpu, on_gpu};
+use std::path::Path;
 
 const N_CHAINS: usize = 200;
 
@@ -74,9 +75,9 @@ fn truth(random: &mut Random, depth: usize) -> String {
     }
 }
 
-/// A pipeline of some rules and computed columns.
-fn chain(random: &mut Random, file: &str) -> String {
-    let mut text = format!("FROM '{file}'");
+/// The verbs of a pipeline of some rules and computed columns.
+fn chain(random: &mut Random) -> String {
+    let mut text = String::new();
     let mut columns = vec!["id".to_string()];
     for number in 0..2 + random.below(4) {
         match random.below(4) {
@@ -98,28 +99,54 @@ fn chain(random: &mut Random, file: &str) -> String {
     format!("{text} |> EXTEND words(text) AS words_of |> SELECT {}, words_of;\n", columns.join(", "))
 }
 
-#[test]
-fn random_fused_chains_equal_the_cpu() {
-    if nvrtc().is_none() {
-        return;
-    }
-    let file = documents::short_file().to_string_lossy().into_owned();
+fn chains() -> Vec<String> {
     let mut random = Random(7);
-    let chains: Vec<String> = (0..N_CHAINS).map(|_| chain(&mut random, &file)).collect();
-    let standin = Standin::new();
-    for some in chains.chunks(50) {
-        let query = some.concat();
-        let (device, cpu) = (on_gpu(&query, &standin, &["--require", "gpu"]).ok(), on_cpu(&query, &[]));
+    (0..N_CHAINS).map(|_| chain(&mut random)).collect()
+}
+
+/// Runs the chains over a file on both sides, some in a process, and compares the rows.
+fn compare(chains: &[String], file: &Path, standin: &Standin, at_a_time: usize) {
+    let query = |chain: &String| format!("FROM '{}'{chain}", file.display());
+    for some in chains.chunks(at_a_time) {
+        let queries: String = some.iter().map(query).collect();
+        let (device, cpu) = (on_gpu(&queries, standin, &["--require", "gpu"]).ok(), on_cpu(&queries, &[]));
+        assert_no_mistakes(standin);
+        assert!(standin.counters().launches >= some.len() as u64, "a chain without a launch");
         if device == cpu {
             continue;
         }
-        for one in some {
-            let (device, cpu) = (on_gpu(one, &standin, &[]).ok(), on_cpu(one, &[]));
+        for one in some.iter().map(query) {
+            let (device, cpu) = (on_gpu(&one, standin, &[]).ok(), on_cpu(&one, &[]));
             let different = device.lines().zip(cpu.lines()).find(|(device, cpu)| device != cpu);
             assert!(device == cpu, "{one}\n{different:#?}");
         }
     }
-    assert_no_mistakes(&standin);
+}
+
+#[test]
+fn random_fused_chains_equal_the_cpu() {
+    if nvrtc().is_some() {
+        compare(&chains(), documents::short_file(), &Standin::new(), 50);
+    }
+}
+
+/// The same with blocks, warps and streams in another order, which a device may choose as it likes.
+#[test]
+fn the_order_of_blocks_and_warps_changes_nothing() {
+    if nvrtc().is_some() {
+        for (seed, some) in chains().chunks(20).take(3).enumerate() {
+            compare(some, documents::short_file(), &Standin::new().set("SEED", seed + 1), 20);
+        }
+    }
+}
+
+/// The same chains on documents of a megabyte. Races are looked for on the short ones, with the same kernels: here that
+/// would take a third of the time.
+#[test]
+fn random_fused_chains_equal_the_cpu_on_long_documents() {
+    if nvrtc().is_some() {
+        compare(&chains(), documents::long_file(), &Standin::new().set("CHECK", "uninitialized"), 25);
+    }
 }
 
 /// Plans that are cut in odd places: constants, texts that a device makes, lists with lambdas, limits.

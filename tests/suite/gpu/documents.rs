@@ -153,6 +153,32 @@ pub fn short_file() -> &'static PathBuf {
     FILE.get_or_init(|| write("gpu-short.jsonl", &json_lines(301, 2)))
 }
 
+/// Two documents of a megabyte each, one of ASCII alone and one of all kinds of characters: words of many lengths, lines,
+/// paragraphs, repetitions, URLs, brackets. For what is too slow with more of them.
+pub fn long_file() -> &'static PathBuf {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let ascii: Vec<&str> = WORDS.iter().copied().filter(|word| word.is_ascii()).collect();
+        let mut random = Random(17);
+        let mut lines = String::new();
+        for (id, words) in [(0, &ascii[..]), (1, WORDS)] {
+            let mut text = String::new();
+            while text.len() < 1_000_000 {
+                text.push_str(random.of(&["\n", "\n\n", "  ", " ", " ", " ", " ", " ", " ", " "]));
+                // Half of the words are among a few that come again and again.
+                match random.below(2) {
+                    0 => text.push_str(words[random.below(words.len())]),
+                    _ => _ = write!(text, "w{}", random.below(20_000)),
+                }
+            }
+            assert_eq!(text.is_ascii(), id == 0);
+            let text = serde_json::to_string(&text).unwrap();
+            let _ = writeln!(lines, r#"{{"id":{id},"text":{text},"n":{id},"x":-0.5,"flag":true}}"#);
+        }
+        write("gpu-megabytes.jsonl", &lines)
+    })
+}
+
 fn write(name: &str, lines: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, lines).unwrap();

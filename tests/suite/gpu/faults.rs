@@ -62,6 +62,21 @@ fn the_command_shows_what_devices_there_are() {
 }
 
 #[test]
+fn one_device_that_does_not_open_leaves_the_others() {
+    let query = query(&documents::short_file().to_string_lossy());
+    // The second device fails from its first call on.
+    let standin = || Standin::new().devices(3).set("LOSE_DEVICE", "1+@1");
+    let shown = curator(&["gpu", "info"], Some(&standin())).ok();
+    assert!(shown.contains("GPU 0") && !shown.contains("GPU 1:") && shown.contains("GPU 2"), "{shown}");
+    let standin = standin();
+    let run = on_gpu(&query, &standin, &["--require", "gpu", "--threads", "4"]);
+    assert!(run.stdout == on_cpu(&query, &[]), "{}", run.stderr);
+    // All that were asked for must be there.
+    let run = on_gpu(&format!("SET num_gpus = 3; {query}"), &standin, &["--require", "gpu"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
 fn a_compiler_that_is_named_must_be_there() {
     let query = query(&documents::short_file().to_string_lossy());
     let arguments = ["query", "--device", "gpu", "--nvrtc", "/no/libnvrtc.so", "-e", &query];

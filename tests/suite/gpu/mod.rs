@@ -7,6 +7,7 @@ mod compiled;
 mod documents;
 mod equal;
 mod faults;
+mod groups;
 mod memory;
 mod placements;
 mod semantic;

@@ -62,6 +62,81 @@ fn a_device_finds_the_duplicates_that_the_cpu_finds() {
     }
 }
 
+/// A number that stands before a word.
+fn before(line: &str, word: &str) -> u64 {
+    let words: Vec<&str> = line.split([' ', '(', ')', ',', ';']).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|found| *found == word).unwrap_or_else(|| panic!("no {word}: {line}"));
+    words[at - 1].parse().unwrap()
+}
+
+#[test]
+fn all_devices_compare_and_what_they_did_is_counted() {
+    let folder = TempDir::new().unwrap();
+    let file = write_vectors(folder.path());
+    for keep in ["", "KEEP LAST BY id"] {
+        let query = query(&file, 0.99, keep);
+        let standin = Standin::new().devices(2);
+        assert_eq!(on_gpu(&query, &standin, &[]).ok(), on_cpu(&query, &[]));
+        assert_no_mistakes(&standin);
+        for device in standin.counters_of_each() {
+            assert!(device.launches_by_kernel["run_nearest"] >= 2, "{device:?}");
+            assert!(device.launches_by_kernel["run_dots"] >= 1, "{device:?}");
+        }
+        let told = on_gpu(&format!("EXPLAIN ANALYZE {query}"), &standin, &[]).ok();
+        let line = told.lines().find(|line| line.contains("pairs compared")).unwrap_or_else(|| panic!("{told}"));
+        let counters = standin.counters();
+        assert_eq!(before(line, "launches"), counters.launches, "{line}");
+        let (into, back) = line.split_once("cpu ← gpu").unwrap();
+        assert_eq!((before(into, "copies"), before(into, "bytes")), (counters.copies_in, counters.bytes_in), "{line}");
+        assert_eq!(
+            (before(back, "copies"), before(back, "bytes")),
+            (counters.copies_out, counters.bytes_out),
+            "{line}"
+        );
+        // Each row with three centres at least twice, and all pairs of a cluster.
+        assert!(before(line, "pairs") > 2 * 3 * 200, "{line}");
+    }
+}
+
+#[test]
+fn comparisons_hold_no_more_of_a_device_than_their_share() {
+    let folder = TempDir::new().unwrap();
+    let file = write_vectors(folder.path());
+    let expected = on_cpu(&query(&file, 0.99, ""), &[]);
+    for (share, most) in [("1", 1), ("0.5", 2)] {
+        let query = query(&file, 0.99, "").replace("clusters = 3", &format!("clusters = 3, gpus = {share}"));
+        let standin = Standin::new().devices(2);
+        assert_eq!(on_gpu(&query, &standin, &[]).ok(), expected);
+        for device in standin.counters_of_each() {
+            assert!(device.launches > 0 && device.most_launches_in_flight <= most, "gpus = {share}: {device:?}");
+        }
+    }
+    // Ten kilobytes on each are enough for 32 vectors and the centres, so there are more launches. The stand-in frees what a
+    // stream gives back when it next works on that stream, so it counts some launches that are over.
+    let unbounded = Standin::new().devices(2);
+    assert_eq!(on_gpu(&query(&file, 0.99, ""), &unbounded, &[]).ok(), expected);
+    let query = query(&file, 0.99, "").replace("clusters = 3", "clusters = 3, gpu_memory = '20kB'");
+    let standin = Standin::new().devices(2);
+    assert_eq!(on_gpu(&query, &standin, &["--require", "gpu"]).ok(), expected);
+    assert!(standin.counters().launches > unbounded.counters().launches, "{:?}", standin.counters());
+    for (device, unbounded) in standin.counters_of_each().iter().zip(unbounded.counters_of_each()) {
+        assert!(device.bytes_in / device.launches <= 10_000, "{device:?}");
+        assert!(device.bytes_in / device.launches < unbounded.bytes_in / unbounded.launches, "{device:?}");
+    }
+}
+
+#[test]
+fn one_of_two_devices_that_fails_leaves_its_part_to_the_other() {
+    let folder = TempDir::new().unwrap();
+    let query = query(&write_vectors(folder.path()), 0.99, "");
+    let standin = Standin::new().devices(2).set("FAIL_LAUNCH", "1@1");
+    let run = on_gpu(&query, &standin, &[]);
+    assert_eq!(run.stdout, on_cpu(&query, &[]), "{}", run.stderr);
+    assert!(run.stderr.contains("GPU 1 failed") && run.stderr.contains("runs on the other GPUs"), "{}", run.stderr);
+    let [first, second] = &standin.counters_of_each()[..] else { panic!("two devices") };
+    assert!(first.launches > second.launches, "{first:?}\n{second:?}");
+}
+
 #[test]
 fn a_device_that_fails_or_is_full_leaves_the_work_to_the_cpu_and_says_so() {
     let folder = TempDir::new().unwrap();

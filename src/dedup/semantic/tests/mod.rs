@@ -18,6 +18,8 @@ fn spec(clusters: usize) -> Semantic {
         seed: 42,
         sample: 1_000_000,
         which: SemanticKeep::Hard,
+        gpus: None,
+        gpu_memory_bytes: None,
     }
 }
 

@@ -41,6 +41,11 @@ impl When {
         self.warp_epoch_and_flags & flag != 0
     }
 
+    /// At the same moment, as far as barriers tell.
+    fn is_now(self, now: &Access) -> bool {
+        self.epoch == now.epoch && self.warp_epoch_and_flags >> Self::FLAG_BITS == now.warp_epoch
+    }
+
     /// No barrier of the block since.
     fn in_epoch_of(self, now: &Access) -> bool {
         self.epoch >= now.epoch
@@ -115,6 +120,7 @@ fn distance(a: u32, b: u32) -> Distance {
 
 impl Cell {
     /// Notes a read.
+    #[inline]
     pub fn note_read(&mut self, by: &Access) -> Result<(), Earlier> {
         if by.atomic {
             return Ok(()); // An atomic operation is judged by the write that follows.
@@ -128,6 +134,9 @@ impl Cell {
             }
         }
         let mut others = 0;
+        if self.reader == me && self.read.is_now(by) {
+            return Ok(());
+        }
         if self.reader != 0 {
             let far = distance(self.reader, me);
             let near = matches!(far, Distance::Same | Distance::Lane);
@@ -155,6 +164,7 @@ impl Cell {
     }
 
     /// Notes a write, which `changes` the byte or leaves it as it was.
+    #[inline]
     pub fn note_write(&mut self, by: &Access, changes: bool) -> Result<(), Earlier> {
         let me = identity(by);
         let mut flags = if by.atomic { ATOMIC } else { 0 };

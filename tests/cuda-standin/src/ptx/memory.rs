@@ -28,7 +28,7 @@ pub trait Memory {
     ) -> Result<(), Fault> {
         for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
             let mut bytes = [0; 8];
-            let wanted = bytes.get_mut(..n_bytes).ok_or_else(|| too_wide(n_bytes))?;
+            let wanted = bytes.get_mut(..n_bytes).ok_or_else(|| Fault::too_wide(n_bytes))?;
             self.read(addresses[lane], wanted, by.of_lane(lane as u32))?;
             out[lane] = u64::from_le_bytes(bytes);
         }
@@ -46,15 +46,11 @@ pub trait Memory {
     ) -> Result<(), Fault> {
         for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
             let bytes = values[lane].to_le_bytes();
-            let wanted = bytes.get(..n_bytes).ok_or_else(|| too_wide(n_bytes))?;
+            let wanted = bytes.get(..n_bytes).ok_or_else(|| Fault::too_wide(n_bytes))?;
             self.write(addresses[lane], wanted, by.of_lane(lane as u32))?;
         }
         Ok(())
     }
-}
-
-fn too_wide(n_bytes: usize) -> Fault {
-    Fault::new(FaultKind::UnknownInstruction, format!("an access of {n_bytes} bytes"))
 }
 
 /// Who makes an access, and when, as far as the program orders it.
@@ -126,6 +122,11 @@ impl Fault {
     /// A fault of a kind, with its facts.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
         Fault { kind, message: message.into() }
+    }
+
+    /// An access of a width that no instruction has.
+    pub fn too_wide(n_bytes: usize) -> Fault {
+        Fault::new(FaultKind::UnknownInstruction, format!("an access of {n_bytes} bytes"))
     }
 }
 

@@ -217,11 +217,20 @@ fn space_of(address: u64) -> (Space, u64) {
     (Space::Global, 0)
 }
 
+/// Whether all active lanes are above the windows, as they are in most accesses.
+fn is_global(addresses: &Lanes, active: u32) -> bool {
+    let mut least = u64::MAX;
+    each(active, |lane| least = least.min(addresses[lane]));
+    least >= PARAM_WINDOW + WINDOW_BYTES
+}
+
 /// The active lanes by space: one part, unless generic addresses point into several.
 fn parts(space: Space, addresses: &Lanes, active: u32) -> impl Iterator<Item = Part> {
     let mut all = [const { Part { space: Space::Global, lanes: 0, window: 0 } }; 4];
     if space != Space::Generic {
         all[0] = Part { space, lanes: active, window: 0 };
+    } else if is_global(addresses, active) {
+        all[0] = Part { space: Space::Global, lanes: active, window: 0 };
     } else {
         each(active, |lane| {
             let (space, window) = space_of(addresses[lane]);
