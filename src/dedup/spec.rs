@@ -28,6 +28,16 @@ impl Method {
             Method::Semantic(_) => "SEMANTIC",
         }
     }
+
+    /// Whether the values themselves are looked at, not only their keys.
+    pub fn reads_value(&self) -> bool {
+        match self {
+            Method::Exact(exact) => exact.verify,
+            Method::Fuzzy(fuzzy) => fuzzy.verify,
+            Method::Lines(_) | Method::Substring(_) => true,
+            Method::Semantic(_) => false,
+        }
+    }
 }
 
 /// `DEDUP EXACT`.

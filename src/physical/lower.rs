@@ -85,16 +85,17 @@ pub fn write_of(plan: &LogicalPlan) -> Option<WriteTarget> {
 fn dedup_exec(dedup: &Dedup, input: &Arc<dyn ExecutionPlan>) -> Result<DedupExec> {
     let schema = dedup.input.schema();
     let request = &dedup.request;
-    let place = |column: &Option<Column>| column.as_ref().map(|column| schema.index_of_column(column)).transpose();
+    let place = |column: Option<&Column>| column.map(|column| schema.index_of_column(column)).transpose();
     let keep_by = request.keep.by.iter().map(|(name, descending, nulls_first)| {
         let index = schema.index_of_column(&Column::new_unqualified(name))?;
         Ok((index, SortOptions { descending: *descending, nulls_first: *nulls_first }))
     });
     let layout = DedupLayout {
-        key: place(&request.key)?,
-        value: place(&request.value)?,
+        key: place(request.key.as_ref())?,
+        value: place(request.value_read())?,
         keep_by: keep_by.collect::<Result<_>>()?,
-        id: place(&request.id)?,
+        // Where nobody asks for names, the column may have gone.
+        id: request.id.as_ref().and_then(|column| schema.maybe_index_of_column(column)),
         visible: dedup.visible_columns(),
         wants_dropped: dedup.wants_dropped,
     };

@@ -4,7 +4,7 @@ use super::DedupLayout;
 use crate::exec::ledger::{Ledger, Page};
 use crate::sources::is_position;
 use crate::{Result, bug};
-use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::compute::{filter_record_batch, take_record_batch};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
@@ -77,7 +77,9 @@ pub(super) fn kept_rows(
     let failed = |error: arrow::error::ArrowError| bug!("rows of a deduplication: {error}");
     let mut columns: Vec<ArrayRef> = layout.visible.iter().map(|index| Arc::clone(batch.column(*index))).collect();
     columns.extend(added);
-    let whole = RecordBatch::try_new(Arc::clone(schema), columns).map_err(failed)?;
+    // Said, because no column need come out: a query may only count.
+    let n_rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let whole = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &n_rows).map_err(failed)?;
     if keep.iter().all(|kept| *kept) {
         return Ok(whole);
     }

@@ -47,6 +47,19 @@ pub struct DedupRequest {
     pub documents: Option<u64>,
 }
 
+impl DedupRequest {
+    /// The value, if the method looks at it.
+    pub fn value_read(&self) -> Option<&Column> {
+        self.value.as_ref().filter(|_| self.method.reads_value())
+    }
+
+    /// The column that names documents, if somebody but the ledger asks for names.
+    fn id_read(&self) -> Option<&Column> {
+        let is_added = self.extra.iter().any(|(column, _)| *column == ExtraColumn::KeptId);
+        self.id.as_ref().filter(|_| is_added || self.against.is_some())
+    }
+}
+
 /// Finds duplicates among its input's rows; keeps the order of the rest.
 #[derive(Debug, Clone)]
 pub struct Dedup {
@@ -162,7 +175,8 @@ impl UserDefinedLogicalNodeCore for Dedup {
         let visible = self.visible_columns();
         let mut needed: Vec<usize> = output_columns.iter().filter_map(|index| visible.get(*index).copied()).collect();
         let request = &self.request;
-        let read = request.hidden.iter().chain(&request.key).chain(&request.value).chain(&request.id);
+        // A text that nobody wants any more goes when its hash is known.
+        let read = request.hidden.iter().chain(&request.key).chain(request.value_read()).chain(request.id_read());
         needed.extend(read.filter_map(|column| schema.maybe_index_of_column(column)));
         needed.sort_unstable();
         needed.dedup();

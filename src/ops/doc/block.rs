@@ -32,8 +32,8 @@ pub(super) struct Masks {
     pub(super) wide: u64,
     /// Bytes of such characters that are not their first.
     pub(super) inner: u64,
-    /// First bytes of Chinese characters and Korean syllables, of which whole ranges are nothing but letters: U+5000 to
-    /// U+9FFF and U+B000 to U+CFFF.
+    /// First bytes of Chinese characters and Korean syllables, of which whole ranges are plain letters: U+6000 to U+9FFF
+    /// and U+B000 to U+CFFF. (Below are 一, 上 and 士, which Data-Juicer lists as special.)
     pub(super) ideograph: u64,
 }
 
@@ -57,7 +57,7 @@ impl Masks {
             alphanumeric: (letter | within(bytes, b'0', b'9')).to_bitmask(),
             wide: bytes.simd_ge(0x80).to_bitmask(),
             inner: within(bytes, 0x80, 0xbf).to_bitmask(),
-            ideograph: (within(bytes, 0xe5, 0xe9) | within(bytes, 0xeb, 0xec)).to_bitmask(),
+            ideograph: (within(bytes, 0xe6, 0xe9) | within(bytes, 0xeb, 0xec)).to_bitmask(),
         }
     }
 }
@@ -93,13 +93,13 @@ mod tests {
             assert_eq!(masks.alphanumeric, bits(&|b| b.is_ascii_alphanumeric()));
             assert_eq!(masks.wide, bits(&|b| b >= 128));
             assert_eq!(masks.inner, bits(&|b| (128..192).contains(&b)));
-            assert_eq!(masks.ideograph, bits(&|b| matches!(b, 0xe5..=0xe9 | 0xeb..=0xec)));
+            assert_eq!(masks.ideograph, bits(&|b| matches!(b, 0xe6..=0xe9 | 0xeb..=0xec)));
         }
     }
 
     #[test]
     fn ranges_of_ideographs_are_plain_letters() {
-        for c in ('\u{5000}'..='\u{9fff}').chain('\u{b000}'..='\u{cfff}') {
+        for c in ('\u{6000}'..='\u{9fff}').chain('\u{b000}'..='\u{cfff}') {
             assert_eq!(Classes::get().class(u32::from(c)), Classes::LETTERS, "{c:?}");
         }
     }

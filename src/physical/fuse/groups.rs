@@ -26,11 +26,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use std::sync::Arc;
 
-/// What a row takes on one core: its key is hashed and found, and each value is folded. Measured as what an aggregation
-/// adds to a scan of numbers.
+/// What a row takes on one core, roughly: its key is hashed and found, and each value is folded.
 const CPU_NS_ROW: f64 = 15.0;
 const CPU_NS_FOLD: f64 = 4.0;
-/// Instructions of the kernel, counted in its PTX: for a row, for each key, for each fold.
+/// Instructions of the kernel, roughly: for a row, for each key, for each fold. The two further launches of a batch are
+/// not in the estimate.
 const GPU_ROW: f64 = 40.0;
 const GPU_KEY: f64 = 30.0;
 const GPU_FOLD: f64 = 25.0;

@@ -111,7 +111,8 @@ fn compare(chains: &[String], file: &Path, standin: &Standin, at_a_time: usize) 
         let queries: String = some.iter().map(query).collect();
         let (device, cpu) = (on_gpu(&queries, standin, &["--require", "gpu"]).ok(), on_cpu(&queries, &[]));
         assert_no_mistakes(standin);
-        assert!(standin.counters().launches >= some.len() as u64, "a chain without a launch");
+        let launches = standin.counters().launches;
+        assert!(launches >= some.len() as u64, "{launches} launches for {} chains", some.len());
         if device == cpu {
             continue;
         }
