@@ -6,6 +6,7 @@
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
+use datafusion::functions::core::getfield::GetFieldFunc;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NegativeExpr,
@@ -88,6 +89,9 @@ fn node_ns(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &FunctionPrices
     if node.is::<CastExpr>() || node.is::<TryCastExpr>() {
         return Ok(if reads_text()? { CAST_TEXT_NS } else { CAST_NS });
     }
+    if takes_field(node, input)? {
+        return Ok(COMPARE_NS);
+    }
     if let Some(call) = node.downcast_ref::<ScalarFunctionExpr>() {
         let price = prices(call.name())
             .unwrap_or(FunctionPrice { ns_per_row: OTHER_FUNCTION_NS, ns_per_byte: TEXT_FUNCTION_NS_PER_BYTE });
@@ -127,7 +131,7 @@ fn node_can_fail(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &Function
         return Ok(!never_fails(&cast.expr().data_type(input)?, cast.cast_type()));
     }
     if let Some(call) = node.downcast_ref::<ScalarFunctionExpr>() {
-        return Ok(prices(call.name()).is_none());
+        return Ok(prices(call.name()).is_none() && !takes_field(node, input)?);
     }
     let harmless = node.is::<Column>()
         || node.is::<Literal>()
@@ -139,6 +143,15 @@ fn node_can_fail(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &Function
         || node.is::<CaseExpr>()
         || node.is::<TryCastExpr>();
     Ok(!harmless)
+}
+
+/// Whether it is a field of a struct, as in `c4_lines(text)['reason']`: the planner has seen that the field is there.
+fn takes_field(node: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<bool> {
+    let call = ScalarFunctionExpr::try_downcast_func::<GetFieldFunc>(node.as_ref());
+    match call.and_then(|call| call.args().first()) {
+        Some(of) => Ok(matches!(of.data_type(input)?, DataType::Struct(_))),
+        None => Ok(false),
+    }
 }
 
 fn is_zero(literal: &Literal) -> bool {
