@@ -2,7 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test docs` writes the life of a query in ARCHITECTURE.md anew.
 
-use super::harness::{block_on, root};
+use super::harness::{block_on, root, writing_alone};
 use curator::diag::{SourceText, render_all};
 use curator::{Config, Language, Session};
 use std::path::Path;
@@ -68,6 +68,7 @@ fn every_query_in_the_documents_is_right() {
 
 #[test]
 fn every_command_in_the_readme_prints_what_is_shown() {
+    let _alone = writing_alone();
     let mut wrong = Vec::new();
     for (line, block) in blocks(&read("README.md"), "console") {
         let mut printed = String::new();

@@ -96,6 +96,11 @@ pub async fn run(session: &mut Session, source: &SourceText, language: Language)
 /// Held while a query writes below `out/`: several tests run the same files.
 static WRITING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
+/// Holds off the tests that write below `out/`, for one whose commands are processes of their own.
+pub fn writing_alone() -> tokio::sync::MutexGuard<'static, ()> {
+    WRITING.blocking_lock()
+}
+
 pub async fn run_file(path: &Path, config: Config) -> Result<Vec<Outcome>, Error> {
     let source = read(path);
     let _alone = if source.text().contains("out/") { Some(WRITING.lock().await) } else { None };

@@ -1,6 +1,6 @@
 //! The same query in CQL and in SQL: one optimized plan, the same bytes.
 
-use super::harness::{block_on, files, name_of, run_file};
+use super::harness::{Outcome, block_on, files, name_of, run_file};
 use curator::Config;
 
 #[test]
@@ -30,7 +30,10 @@ fn a_query_in_cql_and_in_sql_has_one_plan_and_the_same_rows() {
                 different.push(format!("{name}: plans differ\n--- CQL\n{}\n--- SQL\n{}", cql.optimized, sql.optimized));
             }
             if cql.written != sql.written {
-                different.push(format!("{name}: files differ"));
+                let sizes = |side: &Outcome| -> Vec<String> {
+                    side.written.iter().map(|(path, bytes)| format!("{} {} B", path.display(), bytes.len())).collect()
+                };
+                different.push(format!("{name}: files differ\n  CQL {:?}\n  SQL {:?}", sizes(cql), sizes(sql)));
             }
             if cql.rows() != sql.rows() {
                 different.push(format!("{name}: rows differ\n--- CQL\n{}\n--- SQL\n{}", cql.rows(), sql.rows()));
