@@ -52,6 +52,11 @@ fn stop_words(doc: &Doc, args: &Args) -> i64 {
             break;
         }
         let word = &bytes[word.start as usize..word.end as usize];
+        let may_be =
+            |first: &u8| members.may_contain(if ignore_case { first.to_ascii_lowercase() } else { *first }, word.len());
+        if !word.first().is_some_and(may_be) {
+            continue;
+        }
         let member = if ignore_case {
             lower.clear();
             lower.extend(word.iter().map(u8::to_ascii_lowercase));

@@ -7,7 +7,7 @@
 //! 'é' ──table──► class 1 ──properties──► LETTER | ALPHABETIC
 //! ```
 //! Invariant: the table holds every character; it is made once, at the first use.
-//! Not here: ASCII, which is counted by character.
+//! Not here: ASCII, of which each kind is a mask of the walk (`doc/block.rs`).
 
 use super::{is_space, marks, tables};
 use std::sync::LazyLock;
