@@ -1,11 +1,17 @@
 //! A set of texts that is asked about every word of a document.
 //!
 //! Most words are not members, and that must cost next to nothing: one look at their first byte and length says no.
-//! What is left is looked up by its first eight bytes, which for most words is the whole word.
+//! What is left is looked up by its first eight bytes, which for most words is the whole word. Where members are few, a
+//! factor is found that gives each a slot of its own: then one look settles it, and words are counted without a branch.
 
 use super::doc::Word;
 use super::simd;
 use fearless_simd::dispatch;
+use std::collections::BTreeSet;
+
+/// For up to this many members a factor without collisions is looked for, in a table of this many slots for each.
+const FEW_MEMBERS: usize = 64;
+const SLOTS_PER_MEMBER: usize = 8;
 
 /// Texts, for asking whether one of them is this one.
 #[derive(Debug, Clone)]
@@ -17,6 +23,10 @@ pub(crate) struct TextSet {
     has_empty: bool,
     /// Open addressing; the size is a power of two, and at most half of it is taken.
     slots: Vec<Slot>,
+    /// Multiplied with a key, it gives the slot.
+    factor: u64,
+    /// Whether every member is in its own slot, and has at most eight bytes.
+    is_one_look: bool,
     members: Vec<String>,
 }
 
@@ -38,18 +48,39 @@ enum End {
 
 impl TextSet {
     pub(super) fn new(texts: &[String]) -> Self {
-        let n_slots = (2 * texts.len()).next_power_of_two();
+        let per_member = if texts.len() <= FEW_MEMBERS { SLOTS_PER_MEMBER } else { 2 };
+        let n_slots = (per_member * texts.len()).next_power_of_two();
         let mut set = Self {
             lengths: Box::new([0; 256]),
             last: Box::new([End::None; 256]),
             has_empty: false,
             slots: vec![Slot::default(); n_slots],
+            factor: 0x9e37_79b9_7f4a_7c15,
+            is_one_look: false,
             members: Vec::with_capacity(texts.len()),
         };
+        if texts.len() <= FEW_MEMBERS && texts.iter().all(|text| text.len() <= 8) {
+            set.spread_apart(texts);
+        }
         for text in texts {
             set.insert(text);
         }
         set
+    }
+
+    /// Looks for a factor that gives each of the texts a slot of its own. With an eighth of the slots taken at most, a
+    /// handful of tries suffices; texts that differ in trailing zero bytes alone never come apart.
+    fn spread_apart(&mut self, texts: &[String]) {
+        let distinct: BTreeSet<&str> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        let first = self.factor;
+        for n in 0..256 {
+            self.factor = first.wrapping_mul(2 * n + 1);
+            let places: BTreeSet<usize> = distinct.iter().map(|text| self.place(key(text.as_bytes()))).collect();
+            if places.len() == distinct.len() {
+                self.is_one_look = true;
+                return;
+            }
+        }
     }
 
     /// How many members there are that are not empty.
@@ -65,6 +96,13 @@ impl TextSet {
     #[inline(always)]
     fn count_members(&self, text: &[u8], words: &[Word]) -> usize {
         let mut n_members = 0;
+        if self.is_one_look {
+            // A plain loop: what a closure does might be compiled for another processor.
+            for word in words {
+                n_members += usize::from(self.is_in_its_slot(text, *word));
+            }
+            return n_members;
+        }
         for words in words.chunks(64) {
             // Words come without a pattern that a processor could foresee: which are to be looked up is a number, and
             // nothing is decided before all 64 are seen.
@@ -80,6 +118,20 @@ impl TextSet {
             }
         }
         n_members
+    }
+
+    /// Whether a word is a member, if one look tells: nothing is decided on the way to the answer.
+    #[inline(always)]
+    fn is_in_its_slot(&self, text: &[u8], word: Word) -> bool {
+        let (start, n_bytes) = (word.start as usize, word.n_bytes());
+        let key = match text.get(start..).and_then(|rest| rest.first_chunk::<8>()) {
+            Some(eight) => {
+                u64::from_le_bytes(*eight) & 1_u64.checked_shl(8 * n_bytes as u32).unwrap_or(0).wrapping_sub(1)
+            }
+            None => key(text.get(start..start + n_bytes).unwrap_or_default()),
+        };
+        let slot = self.slots[self.place(key)];
+        (slot.key == key) & (slot.n_bytes as usize == n_bytes)
     }
 
     fn insert(&mut self, text: &str) {
@@ -164,7 +216,7 @@ impl TextSet {
 
     fn place(&self, key: u64) -> usize {
         // A multiplication spreads the key over the upper half of the product.
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.slots.len() - 1)
+        (key.wrapping_mul(self.factor) >> 32) as usize & (self.slots.len() - 1)
     }
 }
 

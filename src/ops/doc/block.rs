@@ -32,9 +32,6 @@ pub(super) struct Masks {
     pub(super) wide: u64,
     /// Bytes of such characters that are not their first.
     pub(super) inner: u64,
-    /// First bytes of Chinese characters and Korean syllables, of which whole ranges are plain letters: U+6000 to U+9FFF
-    /// and U+B000 to U+CFFF. (Below are 一, 上 and 士, which Data-Juicer lists as special.)
-    pub(super) ideograph: u64,
 }
 
 impl Masks {
@@ -57,9 +54,33 @@ impl Masks {
             alphanumeric: (letter | within(bytes, b'0', b'9')).to_bitmask(),
             wide: bytes.simd_ge(0x80).to_bitmask(),
             inner: within(bytes, 0x80, 0xbf).to_bitmask(),
-            ideograph: (within(bytes, 0xe6, 0xe9) | within(bytes, 0xeb, 0xec)).to_bitmask(),
         }
     }
+}
+
+/// The first bytes of characters outside ASCII that are known to be plain letters by their first two or three bytes: small
+/// Cyrillic and Western European ones, kana, Hangul syllables and most Chinese characters. What begins in this block and
+/// ends in the next is not among them.
+#[inline(always)]
+pub(super) fn common_letters<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+    let bytes = u8x64::from_slice(simd, block);
+    let first = |first: u8, last: u8| within(bytes, first, last).to_bitmask();
+    // Bits of a later byte are moved to where its character begins.
+    let second = |first: u8, last: u8| within(bytes, first, last).to_bitmask() >> 1;
+    let third = |first: u8, last: u8| within(bytes, first, last).to_bitmask() >> 2;
+    // ß to ÿ but ÷; U+0430 to U+045F.
+    let latin = first(0xc3, 0xc3) & second(0x9f, 0xbf) & !second(0xb7, 0xb7);
+    let cyrillic = first(0xd0, 0xd0) & second(0xb0, 0xbf) | first(0xd1, 0xd1) & second(0x80, 0x9f);
+    // U+3041 to U+3096, U+309D to U+309F, U+30A1 to U+30FA, U+30FC to U+30FF.
+    let no_kana = second(0x81, 0x81) & third(0x80, 0x80)
+        | second(0x82, 0x82) & (third(0x97, 0x9c) | third(0xa0, 0xa0))
+        | second(0x83, 0x83) & third(0xbb, 0xbb);
+    let kana = first(0xe3, 0xe3) & second(0x81, 0x83) & third(0x80, 0xbf) & !no_kana;
+    // From U+4E40 on without U+58C0 to U+58FF: Data-Juicer lists 一, 上 and 士 as special.
+    let chinese = first(0xe4, 0xe4) & second(0xb9, 0xbf) | first(0xe5, 0xe5) & second(0x80, 0xbf) & !second(0xa3, 0xa3);
+    // U+AC00 to U+AFFF and U+D000 to U+D77F; what is between, and U+6000 to U+9FFF, needs no second look.
+    let hangul = first(0xea, 0xea) & second(0xb0, 0xbf) | first(0xed, 0xed) & second(0x80, 0x9d);
+    latin | cyrillic | kana | chinese | hangul | first(0xe6, 0xe9) | first(0xeb, 0xec)
 }
 
 /// Which bytes lie between `first` and `last`, both included.
@@ -93,14 +114,29 @@ mod tests {
             assert_eq!(masks.alphanumeric, bits(&|b| b.is_ascii_alphanumeric()));
             assert_eq!(masks.wide, bits(&|b| b >= 128));
             assert_eq!(masks.inner, bits(&|b| (128..192).contains(&b)));
-            assert_eq!(masks.ideograph, bits(&|b| matches!(b, 0xe6..=0xe9 | 0xeb..=0xec)));
         }
     }
 
     #[test]
-    fn ranges_of_ideographs_are_plain_letters() {
-        for c in ('\u{6000}'..='\u{9fff}').chain('\u{b000}'..='\u{cfff}') {
-            assert_eq!(Classes::get().class(u32::from(c)), Classes::LETTERS, "{c:?}");
+    fn common_letters_are_plain_letters_and_found_wherever_they_stand() {
+        let mut n_common = 0;
+        for c in '\u{80}'..=char::MAX {
+            let mut text = [b' '; BLOCK];
+            let n_bytes = c.encode_utf8(&mut text).len();
+            let found = dispatch!(simd::level(), simd => common_letters(simd, &text));
+            assert!(found == 0 || found == 1 && Classes::get().class(u32::from(c)) == Classes::LETTERS, "{c:?}");
+            n_common += found;
+            // At the end of a block, and beyond it.
+            let mut at_end = [b' '; BLOCK];
+            at_end[BLOCK - n_bytes..].copy_from_slice(&text[..n_bytes]);
+            let at_end = dispatch!(simd::level(), simd => common_letters(simd, &at_end));
+            assert_eq!(at_end, found << (BLOCK - n_bytes), "{c:?}");
+        }
+        assert_eq!(n_common, 32 + 48 + 182 + 20_000);
+        for c in "éяのカ語가힣".chars() {
+            let mut text = [b' '; BLOCK];
+            c.encode_utf8(&mut text);
+            assert_eq!(dispatch!(simd::level(), simd => common_letters(simd, &text)), u64::from(c != '힣'), "{c:?}");
         }
     }
 }

@@ -26,7 +26,20 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line from byte `start` to byte `end`, by definition: slower than the walk.
+    /// The line from byte `start` to byte `end`, of which all words are known.
+    pub(super) fn of_words(text: &str, start: usize, end: usize, words: &[Word]) -> Self {
+        Self {
+            start: start as u32,
+            end: end as u32,
+            first: words.first().map_or(end as u32, |word| word.start),
+            last: words.last().map_or(end as u32, |word| word.end),
+            n_chars: scan::n_chars(text.get(start..end).unwrap_or_default()) as u32,
+            n_words: words.len() as u32,
+        }
+    }
+
+    /// The line from byte `start` to byte `end`, by definition.
+    #[cfg(test)]
     pub(super) fn find(text: &str, start: usize, end: usize) -> Self {
         let line = text.get(start..end).unwrap_or_default();
         let without_start = line.trim_start_matches(scan::is_space);

@@ -83,7 +83,8 @@ impl<'t> Doc<'t> {
         };
         walk::read(text, needs, parts);
         if needs.has(Needs::SPLIT_LINES) {
-            self.split_lines.read(text, &self.lines, needs.has(Needs::CHARS).then_some(&self.chars));
+            let chars = needs.has(Needs::CHARS).then_some(&self.chars);
+            self.split_lines.read(text, &self.lines, &self.words.spans, chars);
         }
         if needs.has(Needs::CHINESE_WORDS) {
             self.chinese.read(text);

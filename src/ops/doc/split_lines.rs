@@ -6,6 +6,7 @@
 
 use super::chars::CharCounts;
 use super::lines::{Line, Lines};
+use super::words::Word;
 
 /// The lines of a document, cut at every kind of line break.
 #[derive(Debug, Default)]
@@ -17,8 +18,9 @@ pub(super) struct SplitLines {
 }
 
 impl SplitLines {
-    /// `lines` are those that line feeds separate; `chars`, if they were counted, tell which breaks there are.
-    pub(super) fn read(&mut self, text: &str, lines: &Lines, chars: Option<&CharCounts>) {
+    /// `lines` are those that line feeds separate; `chars`, if they were counted, tell which breaks there are. Every break
+    /// is white space, so no word reaches over one.
+    pub(super) fn read(&mut self, text: &str, lines: &Lines, words: &[Word], chars: Option<&CharCounts>) {
         self.lines.clear();
         if !chars.map_or_else(|| has_rare_break(text), CharCounts::has_rare_break) {
             let is_last_empty = lines.all.last().is_some_and(|last| last.start == last.end);
@@ -26,9 +28,14 @@ impl SplitLines {
             return;
         }
         self.n_shared = None;
+        let mut words = words;
         self.lines.extend(split_lines(text).map(|line| {
             let start = line.as_ptr() as usize - text.as_ptr() as usize;
-            Line::find(text, start, start + line.len())
+            let end = start + line.len();
+            let n_words = words.iter().take_while(|word| (word.start as usize) < end).count();
+            let (here, later) = words.split_at(n_words);
+            words = later;
+            Line::of_words(text, start, end, here)
         }));
     }
 
@@ -101,6 +108,10 @@ mod tests {
             ("a\n", &["a"]),
             ("a\n\nb", &["a", "", "b"]),
             ("a\r\nb\rc\n\rd", &["a", "b", "c", "", "d"]),
+            (
+                " one two\u{a0}\r\r é three \u{85}\u{3000}\n四\u{2028}",
+                &[" one two\u{a0}", "", " é three ", "\u{3000}", "四"],
+            ),
             ("a\u{b}b\u{c}c\u{1c}d\u{1d}e\u{1e}f\u{1f}g", &["a", "b", "c", "d", "e", "f\u{1f}g"]),
             ("é\u{85}â\u{2028}€\u{2029}…\u{2027}x", &["é", "â", "€", "…\u{2027}x"]),
             ("\r", &[""]),
@@ -112,6 +123,17 @@ mod tests {
                 doc.read(text, needs);
                 let found: Vec<&str> = doc.split_lines().iter().map(|line| line.of(text)).collect();
                 assert_eq!(found, *lines, "{text:?}");
+                for line in doc.split_lines() {
+                    let expected = Line::find(text, line.start as usize, line.end as usize);
+                    assert_eq!(
+                        *line,
+                        if line.is_blank() {
+                            Line { first: line.first, last: line.last, ..expected }
+                        } else {
+                            expected
+                        }
+                    );
+                }
             }
         }
     }

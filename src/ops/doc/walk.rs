@@ -17,7 +17,7 @@
 //! Invariant: places and counts are those of `text.split(is_space)`; a test compares with that on random text.
 //! Not here: what is noted of a line (`lines.rs`).
 
-use super::block::{BLOCK, Masks};
+use super::block::{BLOCK, Masks, common_letters};
 use super::chars::{AsciiCounts, CharCounts};
 use super::lines::{Here, LineWalk, Lines};
 use super::needs::Needs;
@@ -172,7 +172,7 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         };
         self.wide_space = 0;
         if masks.wide != 0 {
-            self.look_up(&mut found, masks.wide & !masks.inner, masks.ideograph, start);
+            self.look_up(&mut found, masks.wide & !masks.inner, common_letters(simd, block), start);
         }
         if WORDS {
             self.words(&found, masks.feed, start);
@@ -284,16 +284,16 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         }
     }
 
-    /// Looks up the characters outside ASCII that begin in this block, at the bits `firsts`; of `ideographs` it is
-    /// known what they are.
+    /// Looks up the characters outside ASCII that begin in this block, at the bits `firsts`; of `letters` it is known that
+    /// they are plain letters.
     #[inline(always)]
-    fn look_up(&mut self, found: &mut Found, firsts: u64, ideographs: u64, start: usize) {
+    fn look_up(&mut self, found: &mut Found, firsts: u64, letters: u64, start: usize) {
         // Most are plain letters: all are taken for such, and the others are put right.
         found.alphabetic |= firsts;
         found.letter |= firsts;
         found.plain |= firsts;
         self.wide[usize::from(Classes::LETTERS)] += firsts.count_ones();
-        let mut rest = firsts & !ideographs;
+        let mut rest = firsts & !letters;
         while rest != 0 {
             let bit = rest.trailing_zeros();
             rest &= rest - 1;

@@ -1,5 +1,6 @@
 //! `ellipsis_line_ratio(text)`: the share of lines that break off.
 
+use crate::ops::Line;
 use crate::ops::prelude::*;
 
 pub(super) static SPEC: OpSpec = OpSpec {
@@ -38,17 +39,18 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let (marks, set) = (args.texts("marks"), args.set("marks"));
+    let text = doc.text();
     // The last byte in lower case settles most lines.
-    let may_be_broken = |line: &str| match line.as_bytes().last() {
-        Some(last) if last.is_ascii() => set.may_end(last.to_ascii_lowercase()) && may_end_in_two(line, marks),
-        _ => {
-            let last = line.chars().next_back().and_then(|c| c.to_lowercase().next_back());
-            last.and_then(|c| c.encode_utf8(&mut [0; 4]).bytes().last()).is_some_and(|last| set.may_end(last))
+    let may_be_broken = |line: &Line| match line.trimmed_bytes(text).last() {
+        Some(last) if last.is_ascii() => {
+            set.may_end(last.to_ascii_lowercase()) && may_end_in_two(line.trimmed(text), marks)
         }
+        Some(last) => set.may_end(*last) || line.trimmed(text).ends_with(scan::has_lower_case),
+        None => false,
     };
-    let is_broken = |line: &&str| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line, mark));
-    let lines = doc.lines().full().map(|line| line.trimmed(doc.text()));
-    scan::ratio(lines.filter(is_broken).count(), doc.lines().n_full())
+    let is_broken =
+        |line: &Line| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line.trimmed(text), mark));
+    scan::ratio(doc.lines().full().filter(is_broken).count(), doc.lines().n_full())
 }
 
 /// Whether the last two bytes of a line, if they are ASCII, are those of one of the marks.

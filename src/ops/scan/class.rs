@@ -175,6 +175,17 @@ impl Classes {
     }
 }
 
+/// Letters that are not upper case and yet have a lower case: ǅ and the like, and Greek with an iota beside it.
+pub(crate) fn is_title_case(c: char) -> bool {
+    matches!(c, '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}' | '\u{1f88}'..='\u{1f8f}' | '\u{1f98}'..='\u{1f9f}'
+        | '\u{1fa8}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}')
+}
+
+/// Whether the lower case of a character outside ASCII is another one.
+pub(crate) fn has_lower_case(c: char) -> bool {
+    is_title_case(c) || Classes::get().of(c).any(Properties::UPPERCASE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +213,13 @@ mod tests {
             ('…', Properties::ELLIPSIS, true),
         ] {
             assert_eq!(Classes::get().of(c).any(property), has, "{c:?} {property:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_lower_case_is_its_own() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| !has_lower_case(*c)) {
+            assert!(c.to_lowercase().eq([c]), "{c:?}");
         }
     }
 }

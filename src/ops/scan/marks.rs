@@ -3,9 +3,15 @@
 //! The sets are datatrove's, which takes the sentence-ending marks of all scripts; they are listed because no Unicode
 //! property equals them.
 
+use super::{Classes, Properties};
+
 /// Whether `c` ends a sentence, in any script.
 pub(crate) fn is_terminal(c: char) -> bool {
-    if c.is_ascii() { matches!(c, '.' | '?' | '!') } else { in_ranges(c, TERMINAL) }
+    if c.is_ascii() {
+        return matches!(c, '.' | '?' | '!');
+    }
+    // Few characters are symbols, and only those are looked for in the list.
+    Classes::get().of(c).any(Properties::SYMBOL) && in_ranges(c, TERMINAL)
 }
 
 /// Whether `c` is punctuation or a control character: a word of nothing else is a symbol. The full-width digit one is

@@ -17,7 +17,7 @@ mod urls;
 use std::str::Lines;
 
 pub(crate) use ascii_set::AsciiSet;
-pub(crate) use class::{Classes, MAX_CLASSES, Properties};
+pub(crate) use class::{Classes, MAX_CLASSES, Properties, has_lower_case, is_title_case};
 pub(crate) use digits::is_decimal_digit;
 pub(crate) use find::FoldedFinder;
 #[cfg(test)]

@@ -11,11 +11,11 @@
 //! itself. Not here: what depends on neighbours (numbers, the final sigma), which kernels find themselves; Hangul
 //! syllables, which they take apart by arithmetic.
 
-use super::fold::{WORD, is_title_case};
+use super::fold::WORD;
 use super::marks::is_nonspacing_mark;
 use super::simplify::is_punctuation;
 use super::spans::is_spaceless;
-use crate::ops::scan::{Classes, is_decimal_digit, is_space};
+use crate::ops::scan::{Classes, is_decimal_digit, is_space, is_title_case};
 use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization;
 

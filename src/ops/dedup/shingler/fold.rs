@@ -2,7 +2,7 @@
 //!
 //! ASCII is done in blocks without branches; only blocks that hold another character are looked at one by one.
 
-use crate::ops::scan::{Classes, Properties, is_space};
+use crate::ops::scan::{Classes, Properties, is_space, is_title_case};
 
 const BLOCK: usize = 32;
 
@@ -42,12 +42,6 @@ pub(super) fn lower_case(text: &str, out: &mut Vec<u8>) {
 }
 
 pub(super) const WORD: Properties = Properties::LETTER.and(Properties::NUMBER);
-
-/// Letters that are not upper case and yet have a lower case: ǅ and the like, and Greek with an iota beside it.
-pub(super) fn is_title_case(c: char) -> bool {
-    matches!(c, '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}' | '\u{1f88}'..='\u{1f8f}' | '\u{1f98}'..='\u{1f9f}'
-        | '\u{1fa8}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}')
-}
 
 fn push(c: char, out: &mut Vec<u8>) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
