@@ -260,6 +260,19 @@ mod tests {
             let set = TextSet::new(&members.iter().map(|member| member.to_string()).collect::<Vec<_>>());
             assert_eq!(set.count(text.as_bytes(), &words), expected, "{members:?}");
         }
+        // Members that only zero bytes tell apart, and ones that no look at eight bytes settles.
+        let text = "a a\u{0} abcdefgh abcdefghi a";
+        let words = [word(0, 1), word(2, 4), word(5, 13), word(14, 23), word(24, 25)];
+        for (members, expected) in [
+            (vec!["a"], 2),
+            (vec!["a", "a\u{0}"], 3),
+            (vec!["abcdefgh"], 1),
+            (vec!["abcdefghi", "a"], 3),
+            (vec![""], 0),
+        ] {
+            let set = TextSet::new(&members.iter().map(|member| member.to_string()).collect::<Vec<_>>());
+            assert_eq!(set.count(text.as_bytes(), &words), expected, "{members:?}");
+        }
         assert!(!TextSet::new(&[]).contains("") && !TextSet::new(&[]).contains("a"));
     }
 }

@@ -5,12 +5,12 @@ use super::grams::LONGEST_GRAM;
 /// A set of kinds of n-grams, with their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct GramNeeds {
-    /// Up to this n: [`Grams`](super::Grams). 0 for none.
-    pub(super) words: u8,
-    /// Up to this n, of Chinese words.
-    pub(super) chinese: u8,
-    /// Up to this n, of words in lower case without marks at their ends.
-    pub(super) refined: u8,
+    /// For these n: [`Grams`](super::Grams).
+    pub(super) words: Lengths,
+    /// The same of Chinese words.
+    pub(super) chinese: Lengths,
+    /// The same of words in lower case without marks at their ends.
+    pub(super) refined: Lengths,
     /// For these n: [`JoinedGrams`](super::JoinedGrams).
     pub(super) joined: Lengths,
     /// For these n: [`CharGrams`](super::CharGrams).
@@ -18,7 +18,7 @@ pub(super) struct GramNeeds {
 }
 
 /// A set of numbers from 1 to 64, bit by bit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Lengths(u64);
 
 impl Lengths {
@@ -30,6 +30,23 @@ impl Lengths {
         self.0 == 0
     }
 
+    pub(super) const fn has(self, n: usize) -> bool {
+        n >= 1 && n <= LONGEST_GRAM && self.0 >> (n - 1) & 1 == 1
+    }
+
+    /// The greatest; 0 if there is none.
+    pub(super) const fn longest(self) -> usize {
+        (u64::BITS - self.0.leading_zeros()) as usize
+    }
+
+    const fn and(self, other: Lengths) -> Lengths {
+        Lengths(self.0 | other.0)
+    }
+
+    const fn has_all(self, other: Lengths) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Bit n − 1 for each n of the set.
     pub(super) const fn bits(self) -> u64 {
         self.0
@@ -37,39 +54,50 @@ impl Lengths {
 
     /// From the least up.
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
-        (1..=LONGEST_GRAM).filter(move |n| self.0 >> (n - 1) & 1 == 1)
+        (1..=LONGEST_GRAM).filter(move |n| self.has(*n))
     }
 }
 
 impl GramNeeds {
-    pub(super) const NONE: GramNeeds =
-        GramNeeds { words: 0, chinese: 0, refined: 0, joined: Lengths(0), chars: Lengths(0) };
+    pub(super) const NONE: GramNeeds = GramNeeds {
+        words: Lengths(0),
+        chinese: Lengths(0),
+        refined: Lengths(0),
+        joined: Lengths(0),
+        chars: Lengths(0),
+    };
 
     pub(super) const fn and(self, other: GramNeeds) -> GramNeeds {
         GramNeeds {
-            words: longer(self.words, other.words),
-            chinese: longer(self.chinese, other.chinese),
-            refined: longer(self.refined, other.refined),
-            joined: Lengths(self.joined.0 | other.joined.0),
-            chars: Lengths(self.chars.0 | other.chars.0),
+            words: self.words.and(other.words),
+            chinese: self.chinese.and(other.chinese),
+            refined: self.refined.and(other.refined),
+            joined: self.joined.and(other.joined),
+            chars: self.chars.and(other.chars),
         }
     }
 
     pub(super) const fn has(self, part: GramNeeds) -> bool {
-        self.words >= part.words
-            && self.chinese >= part.chinese
-            && self.refined >= part.refined
-            && self.joined.0 & part.joined.0 == part.joined.0
-            && self.chars.0 & part.chars.0 == part.chars.0
+        self.words.has_all(part.words)
+            && self.chinese.has_all(part.chinese)
+            && self.refined.has_all(part.refined)
+            && self.joined.has_all(part.joined)
+            && self.chars.has_all(part.chars)
     }
 
     pub(super) const fn is_empty(self) -> bool {
-        self.words == 0 && self.chinese == 0 && self.refined == 0 && self.joined.is_empty() && self.chars.is_empty()
+        self.words.is_empty()
+            && self.chinese.is_empty()
+            && self.refined.is_empty()
+            && self.joined.is_empty()
+            && self.chars.is_empty()
     }
 
     /// As `EXPLAIN` lists them.
     pub(super) fn names(self) -> impl Iterator<Item = String> {
-        let up_to = |n: u8, what: &str| (n > 0).then(|| format!("{what}{n}-grams"));
+        // Shorter ones are found on the way to the longest.
+        let up_to =
+            |lengths: Lengths, what: &str| (!lengths.is_empty()).then(|| format!("{what}{}-grams", lengths.longest()));
         let each = |lengths: Lengths, what: &str| {
             let lengths: Vec<String> = lengths.iter().map(|n| n.to_string()).collect();
             (!lengths.is_empty()).then(|| format!("{what}{}-grams", lengths.join("/")))
@@ -86,12 +114,8 @@ impl GramNeeds {
     }
 }
 
-const fn longer(a: u8, b: u8) -> u8 {
-    if a > b { a } else { b }
-}
-
 /// Operators bound their `n`; a length from elsewhere is brought into the bounds.
-pub(super) const fn up_to_longest(n: usize) -> u8 {
+const fn up_to_longest(n: usize) -> u8 {
     if n < 1 {
         1
     } else if n > LONGEST_GRAM {

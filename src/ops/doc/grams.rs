@@ -1,4 +1,4 @@
-//! Word n-grams that occur more than once, for every n up to the longest asked for.
+//! Word n-grams that occur more than once, for each n asked for.
 //!
 //! ```text
 //! words   a b c a b d        numbered       0 1 2 0 1 3
@@ -13,6 +13,7 @@
 //! Invariant: exact, in time and memory linear in the words times the longest n.
 //! Not here: n-grams that are compared without their word boundaries (`joined.rs`).
 
+use super::gram_needs::Lengths;
 use super::intern::{Pairs, Pieces};
 use super::words::Word;
 
@@ -26,11 +27,16 @@ pub struct Grams {
     chars_before: Vec<u32>,
     /// How often each distinct word occurs, in the order of first occurrence.
     pub word_counts: Vec<u32>,
+    /// What was asked for, and found: a level for each n, up to the longest that repeats. Levels that were only passed
+    /// through hold nothing.
+    asked: Lengths,
     levels: Vec<Level>,
     pieces: Pieces,
     pairs: Pairs,
     found: Vec<Found>,
-    tallies: Vec<Tally>,
+    /// Those of `found` that follow directly on the one before.
+    neighbours: Vec<u32>,
+    tallies: Tallies,
 }
 
 /// What repeats among the n-grams of one n. Positions are words, lengths characters without white space.
@@ -61,25 +67,64 @@ struct Found {
     number: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// How often an n-gram occurs, and where first.
+#[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     count: u32,
     first: u32,
 }
 
+/// A tally for each distinct n-gram. Whether an n-gram is new cannot be foreseen, so the place for the next one is always
+/// there, and counting decides nothing.
+#[derive(Debug, Default)]
+struct Tallies {
+    /// Those that are counted, and room.
+    all: Vec<Tally>,
+    n: usize,
+}
+
+impl Tallies {
+    /// Forgets all, and makes room for `n_most`.
+    fn clear(&mut self, n_most: usize) {
+        self.all.resize(n_most.max(self.all.len()), Tally::default());
+        self.n = 0;
+    }
+
+    /// The number that a new n-gram gets.
+    fn next(&self) -> u32 {
+        self.n as u32
+    }
+
+    /// Counts the n-gram `number`, which is known or the next one.
+    #[inline(always)]
+    fn count(&mut self, number: u32, at: u32) {
+        let is_new = number as usize == self.n;
+        let tally = &mut self.all[number as usize];
+        let (count, first) = if is_new { (0, at) } else { (tally.count, tally.first) };
+        *tally = Tally { count: count + 1, first };
+        self.n += usize::from(is_new);
+    }
+
+    fn all(&self) -> &[Tally] {
+        &self.all[..self.n]
+    }
+}
+
 impl Grams {
-    /// Counts the n-grams of `words`, which are places in `text`, up to `longest`.
-    pub(super) fn read(&mut self, text: &str, words: &[Word], longest: usize) {
+    /// Counts the n-grams of `words`, which are places in `text`.
+    pub(super) fn read(&mut self, text: &str, words: &[Word], asked: Lengths) {
+        self.asked = asked;
         self.measure(text, words);
         self.levels.clear();
         self.number_words(text.as_bytes(), words);
         self.word_counts.clear();
-        self.word_counts.extend(self.tallies.iter().map(|tally| tally.count));
-        for n in 1..=longest.min(words.len()) {
+        self.word_counts.extend(self.tallies.all().iter().map(|tally| tally.count));
+        for n in 1..=asked.longest().min(words.len()) {
             if n > 1 {
                 self.number_pairs();
             }
-            let level = self.sum_up(n);
+            self.keep_repeated();
+            let level = if asked.has(n) { self.sum_up(n) } else { Level::default() };
             self.levels.push(level);
             if self.found.is_empty() {
                 break;
@@ -105,42 +150,47 @@ impl Grams {
     fn number_words(&mut self, text: &[u8], words: &[Word]) {
         self.found.clear();
         self.found.reserve(words.len());
-        self.tallies.clear();
+        self.tallies.clear(words.len());
         self.pieces.clear(words.len());
         for (at, word) in (0_u32..).zip(words) {
-            let next = self.tallies.len() as u32;
-            let number = self.pieces.number(text, (word.start, word.end), next, |number| {
-                let first = words[self.tallies[number as usize].first as usize];
+            let tallies = &self.tallies;
+            let number = self.pieces.number(text, (word.start, word.end), tallies.next(), |number| {
+                let first = words[tallies.all[number as usize].first as usize];
                 (first.start, first.end)
             });
-            count(&mut self.tallies, number, at);
+            self.tallies.count(number, at);
             self.found.push(Found { at, number });
         }
     }
 
     /// From the repeating n-grams to the (n+1)-grams made of them, in place.
     fn number_pairs(&mut self) {
-        self.tallies.clear();
-        self.pairs.clear(self.found.len());
-        let mut n_kept = 0;
-        for i in 1..self.found.len() {
-            let (left, right) = (self.found[i - 1], self.found[i]);
-            if left.at + 1 == right.at {
-                let number = self.pairs.number((left.number, right.number), self.tallies.len() as u32);
-                count(&mut self.tallies, number, left.at);
-                self.found[n_kept] = Found { at: left.at, number };
-                n_kept += 1;
-            }
+        // Which have a neighbour cannot be foreseen, either: they are picked first.
+        self.neighbours.clear();
+        self.neighbours.resize(self.found.len(), 0);
+        let mut n_neighbours = 0;
+        for (right, pair) in (1_u32..).zip(self.found.array_windows::<2>()) {
+            self.neighbours[n_neighbours] = right;
+            n_neighbours += usize::from(pair[0].at + 1 == pair[1].at);
         }
-        self.found.truncate(n_kept);
+        self.tallies.clear(n_neighbours);
+        self.pairs.clear(n_neighbours);
+        for place in 0..n_neighbours {
+            let right = self.neighbours[place] as usize;
+            let (left, right) = (self.found[right - 1], self.found[right]);
+            let number = self.pairs.number((left.number, right.number), self.tallies.next());
+            self.tallies.count(number, left.at);
+            self.found[place] = Found { at: left.at, number };
+        }
+        self.found.truncate(n_neighbours);
     }
 
-    /// Sums up the n-grams found, and keeps those that repeat.
-    fn sum_up(&mut self, n: usize) -> Level {
+    /// Sums up the n-grams found, of which those that repeat are left.
+    fn sum_up(&self, n: usize) -> Level {
         let mut level = Level { top_count: 1, ..Level::default() };
         // The most frequent, then longest; and its number.
         let mut longest_top = (1, 0, u32::MAX);
-        for (number, tally) in (0_u32..).zip(&self.tallies) {
+        for (number, tally) in (0_u32..).zip(self.tallies.all()) {
             let times = tally.count as usize;
             if times > level.top_count {
                 (level.top_count, level.top_start) = (times, tally.first as usize);
@@ -153,15 +203,7 @@ impl Grams {
             }
         }
         let (mut covered_to, mut top_covered_to, mut later_to) = (0, 0, 0);
-        let mut n_kept = 0;
-        for i in 0..self.found.len() {
-            let found = self.found[i];
-            let tally = self.tallies[found.number as usize];
-            if tally.count == 1 {
-                continue;
-            }
-            self.found[n_kept] = found;
-            n_kept += 1;
+        for found in &self.found {
             let (start, end) = (found.at as usize, found.at as usize + n);
             level.n_repeated += 1;
             level.repeated_chars += self.chars(start, n);
@@ -171,14 +213,26 @@ impl Grams {
                 level.top_covered_chars += self.chars_since(top_covered_to, start, end);
                 top_covered_to = end;
             }
-            if found.at != tally.first {
-                let n_new_words = end - start.max(later_to);
-                level.later_chars += self.chars_since(later_to, start, end) + n_new_words.min(n - 1);
-                later_to = end;
-            }
+            // Which are the first cannot be foreseen: summed up in any case, and counted or not.
+            let is_later = found.at != self.tallies.all[found.number as usize].first;
+            let n_new_words = end - start.max(later_to);
+            let n_new_chars = self.chars_since(later_to, start, end) + n_new_words.min(n - 1);
+            level.later_chars += if is_later { n_new_chars } else { 0 };
+            later_to = if is_later { end } else { later_to };
+        }
+        level
+    }
+
+    /// Drops the n-grams that occur once. Each is written to the next place, and the place is kept or not: which n-grams
+    /// repeat cannot be foreseen.
+    fn keep_repeated(&mut self) {
+        let mut n_kept = 0;
+        for i in 0..self.found.len() {
+            let found = self.found[i];
+            self.found[n_kept] = found;
+            n_kept += usize::from(self.tallies.all[found.number as usize].count > 1);
         }
         self.found.truncate(n_kept);
-        level
     }
 
     /// Characters from word `start`, or from where the last count ended if that is later, to word `end`.
@@ -186,8 +240,9 @@ impl Grams {
         (self.chars_before[end] - self.chars_before[start.max(counted_to)]) as usize
     }
 
-    /// What repeats among the n-grams; `n` is at most what was asked for.
+    /// What repeats among the n-grams; `n` was asked for.
     pub fn level(&self, n: usize) -> Level {
+        debug_assert!(self.asked.has(n), "{n}-grams were not asked for");
         let none = Level { top_count: usize::from(n <= self.n_words()), ..Level::default() };
         n.checked_sub(1).and_then(|place| self.levels.get(place)).copied().unwrap_or(none)
     }
@@ -234,12 +289,4 @@ fn n_continuing(text: &[u8], n_bytes: usize) -> u32 {
         at += 8;
     }
     n
-}
-
-#[inline]
-fn count(tallies: &mut Vec<Tally>, number: u32, at: u32) {
-    match tallies.get_mut(number as usize) {
-        Some(tally) => tally.count += 1,
-        None => tallies.push(Tally { count: 1, first: at }),
-    }
 }

@@ -3,12 +3,16 @@
 //! Both are open-addressing tables that are kept from one document to the next. Before a document they are cleared as
 //! far as the document can fill them, so a short document after a long one stays cheap.
 //!
+//! Whether a piece is new cannot be foreseen, so nothing is decided by it: a slot that is free and one that holds the
+//! piece are treated alike, and written in either case. What is decided, whether the first slot is one of the two, mostly
+//! goes one way.
+//!
 //! Invariant: exact. A piece is compared byte by byte before it counts as seen; a hash only says where to look.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Pieces of at most this many bytes are their own key.
-const SHORT_BYTES: usize = 8;
+const SHORT_BYTES: usize = 16;
 
 /// Numbers the distinct pieces of a text.
 #[derive(Debug, Default)]
@@ -19,11 +23,55 @@ pub(super) struct Pieces {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct PieceSlot {
-    /// The bytes of a short piece, the hash of a longer one.
-    key: u64,
-    n_bytes: u32,
+    key: PieceKey,
     /// The number and one; 0 for a free slot.
     taken: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct PieceKey {
+    /// The first and the last eight bytes of a short piece, which are the same if it has not more; the hash of a longer
+    /// one.
+    head: u64,
+    tail: u64,
+    n_bytes: u32,
+}
+
+impl PieceKey {
+    #[inline(always)]
+    fn of(text: &[u8], start: usize, n_bytes: usize) -> Self {
+        let piece = &text[start..start + n_bytes];
+        if n_bytes > SHORT_BYTES {
+            return Self { head: xxh3_64(piece), tail: 0, n_bytes: n_bytes as u32 };
+        }
+        // Eight bytes are read also where the piece has fewer and the text goes on.
+        let wanted = 1_u64.checked_shl(8 * n_bytes as u32).unwrap_or(0).wrapping_sub(1);
+        let last = start + n_bytes.saturating_sub(8);
+        let (head, tail) = match (eight(text, start), eight(text, last)) {
+            (Some(head), Some(tail)) => (head & wanted, tail & wanted),
+            _ => {
+                let eight = |bytes: &[u8]| bytes.iter().rev().fold(0, |key, byte| key << 8 | u64::from(*byte));
+                (eight(&piece[..n_bytes.min(8)]), eight(&piece[last - start..]))
+            }
+        };
+        Self { head, tail, n_bytes: n_bytes as u32 }
+    }
+
+    #[inline(always)]
+    fn is(&self, other: &Self) -> bool {
+        // Without a branch between the parts.
+        (self.head ^ other.head) | (self.tail ^ other.tail) | u64::from(self.n_bytes ^ other.n_bytes) == 0
+    }
+
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        spread(self.head ^ self.tail.rotate_left(29) ^ u64::from(self.n_bytes))
+    }
+}
+
+#[inline(always)]
+fn eight(text: &[u8], at: usize) -> Option<u64> {
+    text.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 impl Pieces {
@@ -33,7 +81,7 @@ impl Pieces {
     }
 
     /// The number of `text[start..end]`; `next` if it is new. `place_of` tells where a numbered piece is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(
         &mut self,
         text: &[u8],
@@ -41,45 +89,24 @@ impl Pieces {
         next: u32,
         place_of: impl Fn(u32) -> (u32, u32),
     ) -> u32 {
-        let piece = &text[start as usize..end as usize];
-        let n_bytes = end - start;
-        let is_short = piece.len() <= SHORT_BYTES;
-        let key = if is_short { short_key(text, start as usize, piece) } else { long_key(piece) };
-        let mut at = spread(key ^ u64::from(n_bytes)) >> self.shift;
+        let (start, n_bytes) = (start as usize, (end - start) as usize);
+        let key = PieceKey::of(text, start, n_bytes);
+        let mut at = key.hash() >> self.shift;
         loop {
             let slot = &mut self.slots[at as usize];
-            if slot.taken == 0 {
-                *slot = PieceSlot { key, n_bytes, taken: next + 1 };
-                return next;
-            }
-            if slot.key == key && slot.n_bytes == n_bytes {
-                let number = slot.taken - 1;
-                let (start, end) = place_of(number);
-                if is_short || text[start as usize..end as usize] == *piece {
+            let is_free = slot.taken == 0;
+            if is_free | slot.key.is(&key) {
+                let number = if is_free { next } else { slot.taken - 1 };
+                let is_equal = |(first, _): (u32, u32)| {
+                    text[first as usize..first as usize + n_bytes] == text[start..start + n_bytes]
+                };
+                if n_bytes <= SHORT_BYTES || is_free || is_equal(place_of(number)) {
+                    *slot = PieceSlot { key, taken: number + 1 };
                     return number;
                 }
             }
             at = (at + 1) & (u64::MAX >> self.shift);
         }
-    }
-}
-
-/// The bytes of a piece of at most 8, in one number; `text` is read past the piece where it goes on.
-#[inline]
-fn short_key(text: &[u8], start: usize, piece: &[u8]) -> u64 {
-    match text[start..].first_chunk::<SHORT_BYTES>() {
-        Some(bytes) => u64::from_le_bytes(*bytes) & (u64::MAX >> (64 - 8 * piece.len().max(1))),
-        None => piece.iter().rev().fold(0, |key, byte| key << 8 | u64::from(*byte)),
-    }
-}
-
-#[inline]
-fn long_key(piece: &[u8]) -> u64 {
-    match (piece.first_chunk::<8>(), piece.last_chunk::<8>()) {
-        (Some(head), Some(tail)) if piece.len() <= 16 => {
-            spread(u64::from_le_bytes(*head)) ^ u64::from_le_bytes(*tail).rotate_left(32)
-        }
-        _ => xxh3_64(piece),
     }
 }
 
@@ -92,7 +119,7 @@ pub(super) struct Pairs {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct PairSlot {
-    pair: (u32, u32),
+    pair: u64,
     /// The number and one; 0 for a free slot.
     taken: u32,
 }
@@ -103,18 +130,18 @@ impl Pairs {
         self.shift = clear(&mut self.slots, n_most);
     }
 
-    /// The number of `pair`; `next` if it is new.
-    #[inline]
-    pub(super) fn number(&mut self, pair: (u32, u32), next: u32) -> u32 {
-        let mut at = spread(u64::from(pair.0) << 32 | u64::from(pair.1)) >> self.shift;
+    /// The number of a pair; `next` if it is new.
+    #[inline(always)]
+    pub(super) fn number(&mut self, (left, right): (u32, u32), next: u32) -> u32 {
+        let pair = u64::from(left) << 32 | u64::from(right);
+        let mut at = spread(pair) >> self.shift;
         loop {
             let slot = &mut self.slots[at as usize];
-            if slot.taken == 0 {
-                *slot = PairSlot { pair, taken: next + 1 };
-                return next;
-            }
-            if slot.pair == pair {
-                return slot.taken - 1;
+            let is_free = slot.taken == 0;
+            if is_free | (slot.pair == pair) {
+                let number = if is_free { next } else { slot.taken - 1 };
+                *slot = PairSlot { pair, taken: number + 1 };
+                return number;
             }
             at = (at + 1) & (u64::MAX >> self.shift);
         }

@@ -5,29 +5,36 @@
 //! `ab c` are the same here, which is why this cannot be read off the levels of `grams.rs`.
 //!
 //! Most n-grams are ruled out before they are hashed: if the first or last 16 bytes of an n-gram are found at no
-//! other beginning or end of a word, it is not repeated.
+//! other beginning or end of a word, it is not repeated. In prose few beginnings are left, and only these are gone through
+//! for each n.
 //!
+//! ```text
+//! letters   · · t h e c a t s a t o n t h e m a t · ·     the words run together, padding at both ends
+//! starts        0     1     2     3   4     5     6       where words begin, and the end
+//! ```
 //! Invariant: exact, in time linear in the document times n.
 
 use super::intern::{clear, spread};
 use super::words::Word;
 use xxhash_rust::xxh3::xxh3_64;
 
-const WINDOW_BYTES: usize = 16;
+/// The bytes at the beginning and the end of an n-gram that are looked at.
+const WINDOW: usize = 16;
 /// Counters for each word: few enough to stay in the cache, many enough that few windows share one by chance.
 const COUNTERS_PER_WORD: usize = 8;
 
 /// The characters in repeated n-grams, for each n asked for.
 #[derive(Debug, Default)]
 pub struct JoinedGrams {
-    /// The words run together.
+    /// The words run together, with a window of padding before and after them.
     letters: Vec<u8>,
     /// Where each word begins in `letters`, and the end.
     starts: Vec<u32>,
-    /// Whether the window that begins, or ends, at each of `starts` may be repeated.
-    head_repeats: Vec<bool>,
+    /// Whether the window that ends at each of `starts` may be repeated.
     tail_repeats: Vec<bool>,
-    counters: Vec<u8>,
+    /// The words at which a repeated n-gram may begin, for any n asked for.
+    candidates: Vec<u32>,
+    counters: Counters,
     seen: Vec<Seen>,
     repeated_chars: Vec<(usize, usize)>,
 }
@@ -40,44 +47,72 @@ struct Seen {
 }
 
 impl JoinedGrams {
-    /// Walks over `words`, which are places in `text`, once for each of `lengths`.
+    /// Walks over `words`, which are places in `text`, once for each of `lengths`, which come in ascending order.
     pub(super) fn read(&mut self, text: &str, words: &[Word], lengths: impl Iterator<Item = usize>) {
-        self.letters.clear();
-        self.starts.clear();
-        self.starts.push(0);
-        for word in words {
-            self.letters.extend_from_slice(word.of(text).as_bytes());
-            self.starts.push(self.letters.len() as u32);
-        }
-        let (letters, starts) = (&self.letters, &self.starts);
-        let head = |at: u32| letters[at as usize..].first_chunk::<WINDOW_BYTES>().copied();
-        let tail = |at: u32| letters[..at as usize].last_chunk::<WINDOW_BYTES>().copied();
-        flag_repeats(starts, head, &mut self.counters, &mut self.head_repeats);
-        flag_repeats(starts, tail, &mut self.counters, &mut self.tail_repeats);
         self.repeated_chars.clear();
+        let mut lengths = lengths.peekable();
+        let Some(shortest) = lengths.peek().copied() else { return };
+        self.run_together(text.as_bytes(), words);
+        self.find_candidates(shortest);
         for n in lengths {
             let n_chars = self.walk(n);
             self.repeated_chars.push((n, n_chars));
         }
     }
 
+    fn run_together(&mut self, text: &[u8], words: &[Word]) {
+        // What is left of an earlier document is written over. Words are copied a window at a time, and the next word
+        // begins where this one ends.
+        let n_most = text.len() + 3 * WINDOW;
+        if self.letters.len() < n_most {
+            self.letters.resize(n_most, 0);
+        }
+        self.starts.clear();
+        self.starts.reserve(words.len() + 1);
+        let mut end = WINDOW;
+        self.starts.push(end as u32);
+        for word in words {
+            let n_bytes = word.n_bytes();
+            let from = &text[word.start as usize..];
+            match (from.first_chunk::<WINDOW>(), self.letters[end..].first_chunk_mut::<WINDOW>()) {
+                (Some(from), Some(to)) if n_bytes <= WINDOW => *to = *from,
+                _ => self.letters[end..end + n_bytes].copy_from_slice(&from[..n_bytes]),
+            }
+            end += n_bytes;
+            self.starts.push(end as u32);
+        }
+        self.letters[end..end + WINDOW].fill(0);
+    }
+
+    /// Finds where repeated n-grams of at least `shortest` words may begin, and where they may end.
+    fn find_candidates(&mut self, shortest: usize) {
+        let (letters, starts) = (&self.letters, &self.starts);
+        self.counters.count(starts.iter().map(|start| window(letters, *start as usize - WINDOW)));
+        self.tail_repeats.clear();
+        self.tail_repeats.extend(self.counters.repeats());
+        self.counters.count(starts.iter().map(|start| window(letters, *start as usize)));
+        self.candidates.clear();
+        // An n-gram shorter than a window is always looked at.
+        let is_short = |at: usize| starts.get(at + shortest).is_some_and(|end| end - starts[at] < WINDOW as u32);
+        let candidates = self.counters.repeats().enumerate().filter(|(at, repeats)| *repeats || is_short(*at));
+        self.candidates.extend(candidates.map(|(at, _)| at as u32));
+    }
+
     fn walk(&mut self, n: usize) -> usize {
         let n_grams = self.starts.len().saturating_sub(n);
-        let letters = &self.letters;
-        let gram = |at: usize| &letters[self.starts[at] as usize..self.starts[at + n] as usize];
-        let may_repeat = |at: usize| {
-            let n_bytes = (self.starts[at + n] - self.starts[at]) as usize;
-            n_bytes < WINDOW_BYTES || (self.head_repeats[at] && self.tail_repeats[at + n])
-        };
-        let shift = clear(&mut self.seen, (0..n_grams).filter(|at| may_repeat(*at)).count());
+        let gram = |at: usize| &self.letters[self.starts[at] as usize..self.starts[at + n] as usize];
+        let shift = clear(&mut self.seen, self.candidates.len());
         let mut n_chars = 0;
-        let mut at = 0;
-        while at < n_grams {
-            if may_repeat(at) && was_seen(&mut self.seen, shift, at, gram) {
+        let mut next = 0;
+        for &at in &self.candidates {
+            let at = at as usize;
+            if at >= n_grams {
+                break;
+            }
+            let may_repeat = || self.tail_repeats[at + n] || gram(at).len() < WINDOW;
+            if at >= next && may_repeat() && was_seen(&mut self.seen, shift, at, gram) {
                 n_chars += gram(at).iter().filter(|byte| (**byte as i8) >= -0x40).count();
-                at += n;
-            } else {
-                at += 1;
+                next = at + n;
             }
         }
         n_chars
@@ -106,23 +141,38 @@ fn was_seen<'l>(seen: &mut [Seen], shift: u32, at: usize, gram: impl Fn(usize) -
     }
 }
 
-/// Sets for each place whether its window has company. Windows that share a counter count as equal.
-fn flag_repeats(
-    places: &[u32],
-    window: impl Fn(u32) -> Option<[u8; WINDOW_BYTES]>,
-    counters: &mut Vec<u8>,
-    flags: &mut Vec<bool>,
-) {
-    let shift = clear(counters, places.len() * COUNTERS_PER_WORD);
-    let counter = |place: u32| {
-        let window = u128::from_le_bytes(window(place)?);
-        Some((spread(spread(window as u64) ^ (window >> 64) as u64) >> shift) as usize)
-    };
-    for place in places {
-        if let Some(counter) = counter(*place) {
-            counters[counter] = counters[counter].saturating_add(1);
+/// The window that begins at byte `at`.
+#[inline]
+fn window(letters: &[u8], at: usize) -> u128 {
+    letters.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>()).map_or(0, |window| u128::from_le_bytes(*window))
+}
+
+/// Tells which windows may be equal to another. Those that share a counter count as equal.
+#[derive(Debug, Default)]
+struct Counters {
+    counters: Vec<u8>,
+    /// The counter of each window.
+    places: Vec<u32>,
+}
+
+impl Counters {
+    fn count(&mut self, windows: impl ExactSizeIterator<Item = u128>) {
+        let shift = clear(&mut self.counters, windows.len() * COUNTERS_PER_WORD);
+        self.places.clear();
+        self.places.extend(windows.map(|window| {
+            // Two products that do not wait for each other: it only has to be good enough to rule windows out.
+            let low = (window as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let high = ((window >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+            (low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25) >> shift) as u32
+        }));
+        for place in &self.places {
+            let counter = &mut self.counters[*place as usize];
+            *counter = counter.saturating_add(1);
         }
     }
-    flags.clear();
-    flags.extend(places.iter().map(|place| counter(*place).is_some_and(|counter| counters[counter] > 1)));
+
+    /// For each window, whether it may be repeated.
+    fn repeats(&self) -> impl Iterator<Item = bool> {
+        self.places.iter().map(|place| self.counters[*place as usize] > 1)
+    }
 }

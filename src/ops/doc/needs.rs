@@ -1,6 +1,6 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
-use super::gram_needs::{GramNeeds, Lengths, up_to_longest};
+use super::gram_needs::{GramNeeds, Lengths};
 use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
 use std::fmt;
@@ -83,23 +83,23 @@ impl Needs {
         | Self::BLOCK_REPEATS.parts
         | Self::CHINESE_WORDS.parts;
 
-    /// What repeats among the word n-grams up to `n`: [`Grams`](super::Grams).
+    /// What repeats among the word n-grams: [`Grams`](super::Grams).
     pub const fn grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { words: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+        Needs { grams: GramNeeds { words: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::WORDS }
     }
 
-    /// The same, up to the option `n`, of the words in the language of the option `lang`.
+    /// The same, for the option `n`, of the words in the language of the option `lang`.
     pub fn grams_in(args: &Args) -> Needs {
         let n = args.count("n");
         if !is_chinese(args) {
             return Needs::grams(n);
         }
-        Needs { grams: GramNeeds { chinese: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::CHINESE_WORDS }
+        Needs { grams: GramNeeds { chinese: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::CHINESE_WORDS }
     }
 
     /// The same of refined words: lower case, special characters cut from their ends.
     pub const fn refined_grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { refined: up_to_longest(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+        Needs { grams: GramNeeds { refined: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::TEXT }
     }
 
     /// What repeats among the n-grams of words run together: [`JoinedGrams`](super::JoinedGrams).
@@ -149,8 +149,8 @@ impl Needs {
     pub fn on_device(self) -> DeviceNeeds {
         DeviceNeeds {
             parts: self.parts,
-            word_grams: u32::from(self.grams.words),
-            refined_grams: u32::from(self.grams.refined),
+            word_grams: self.grams.words.longest() as u32,
+            refined_grams: self.grams.refined.longest() as u32,
             joined_grams: self.grams.joined.bits(),
             char_grams: self.grams.chars.bits(),
         }

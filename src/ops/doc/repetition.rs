@@ -39,18 +39,18 @@ impl Repetition {
             self.blocks.read_blocks(text);
         }
         let grams = needs.gram_needs();
-        if grams.words > 0 {
-            self.grams.read(text, words, grams.words.into());
+        if !grams.words.is_empty() {
+            self.grams.read(text, words, grams.words);
         }
-        if grams.chinese > 0 {
-            self.chinese_grams.read(text, chinese_words, grams.chinese.into());
+        if !grams.chinese.is_empty() {
+            self.chinese_grams.read(text, chinese_words, grams.chinese);
         }
         if !grams.joined.is_empty() {
             self.joined.read(text, words, grams.joined.iter());
         }
-        if grams.refined > 0 {
+        if !grams.refined.is_empty() {
             self.refined.read(text);
-            self.refined_grams.read(&self.refined.text, &self.refined.spans, grams.refined.into());
+            self.refined_grams.read(&self.refined.text, &self.refined.spans, grams.refined);
         }
         if !grams.chars.is_empty() {
             self.char_grams.read(text, grams.chars.iter());
@@ -73,7 +73,7 @@ impl Needs {
             (true, true) => 9,
             (_, false) => 14,
         };
-        let n_levels = usize::from(grams.words) + usize::from(grams.refined);
+        let n_levels = grams.words.longest() + grams.refined.longest();
         let n_lengths = grams.joined.iter().count() + grams.chars.iter().count();
         Scratch { bytes_per_byte, bytes_per_row: 128 + 48 * n_levels + 8 * n_lengths }
     }
@@ -106,7 +106,7 @@ impl Doc<'_> {
 
     /// Needs [`Needs::grams`].
     pub fn grams(&self) -> &Grams {
-        self.check(Needs::grams(1));
+        debug_assert!(!self.ready.gram_needs().words.is_empty(), "the n-grams of words were not found");
         &self.repetition.grams
     }
 
@@ -121,7 +121,7 @@ impl Doc<'_> {
 
     /// Needs [`Needs::refined_grams`].
     pub fn refined_grams(&self) -> &Grams {
-        self.check(Needs::refined_grams(1));
+        debug_assert!(!self.ready.gram_needs().refined.is_empty(), "the n-grams of refined words were not found");
         &self.repetition.refined_grams
     }
 

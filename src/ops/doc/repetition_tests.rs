@@ -78,9 +78,9 @@ fn plain_top_ratio(text: &str, n: usize) -> f64 {
 }
 
 fn all_needs() -> Needs {
-    (1..=LONGEST).fold(Needs::grams(LONGEST).and(Needs::LINE_REPEATS).and(Needs::BLOCK_REPEATS), |needs, n| {
-        needs.and(Needs::joined_grams(n)).and(Needs::char_grams(n)).and(Needs::PARAGRAPH_REPEATS)
-    })
+    let tables = Needs::LINE_REPEATS.and(Needs::BLOCK_REPEATS).and(Needs::PARAGRAPH_REPEATS);
+    (1..=LONGEST)
+        .fold(tables, |needs, n| needs.and(Needs::grams(n)).and(Needs::joined_grams(n)).and(Needs::char_grams(n)))
 }
 
 /// Reads `text` into a used document and compares every part.
@@ -145,6 +145,8 @@ fn texts() -> impl Strategy<Value = String> {
         "日本",
         "abcdefgh",
         "abcdefghi",
+        "sixteen-bytes-is",
+        "seventeen-bytes-is",
         "a\0",
         "",
         "a sentence with some words",
