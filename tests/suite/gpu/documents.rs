@@ -1,6 +1,7 @@
 //! Documents to compare both sides on: random Unicode, words, lines, repetitions, empty ones, nulls, long ones.
 
 use super::super::harness::root;
+use super::on_cpu;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -154,7 +155,8 @@ pub fn short_file() -> &'static PathBuf {
 }
 
 /// Two documents of a megabyte each, one of ASCII alone and one of all kinds of characters: words of many lengths, lines,
-/// paragraphs, repetitions, URLs, brackets. For what is too slow with more of them.
+/// paragraphs, repetitions, URLs, brackets. For what is too slow with more of them; a Parquet file, because reading the
+/// text out of JSON again and again would take longer than the rest.
 pub fn long_file() -> &'static PathBuf {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -175,7 +177,11 @@ pub fn long_file() -> &'static PathBuf {
             let text = serde_json::to_string(&text).unwrap();
             let _ = writeln!(lines, r#"{{"id":{id},"text":{text},"n":{id},"x":-0.5,"flag":true}}"#);
         }
-        write("gpu-megabytes.jsonl", &lines)
+        let lines = write("gpu-megabytes.jsonl", &lines);
+        let parquet = lines.with_extension("parquet");
+        let into = format!("INTO '{}' WITH (overwrite = true)", parquet.display());
+        on_cpu(&format!("FROM '{}' |> {into};", lines.display()), &[]);
+        parquet
     })
 }
 
