@@ -5,12 +5,19 @@
 // Properties of a character, or of its lower case where that differs; above them the distance to the lower case.
 static const u32 CASE_WORD = 1, CASE_CASED = 2, CASE_IGNORABLE = 4, CASE_RUN = 8, CASE_SPACE = 16, CASE_DIGIT = 32;
 static const u32 CASE_PUNCTUATION = 64, CASE_STRIPPED = 128;
+// It is all accents and other signs, which belong to the character before it.
+static const u32 CASE_ATTACHED = 256;
+static const u32 CASE_LAST_ORDER = 31;
 
 static const u32 CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2;
 // Its lower case is two characters; no other's is.
 static const u32 DOTTED_I = 0x130;
 
-DEVICE i32 case_shift(u32 info) { return (i32)info >> 8; }
+// Which of the classes of signs that stay without accents it is of, in canonical order from 1; of a character of several,
+// its first sign. 0: it leaves no such sign.
+DEVICE u32 case_order(u32 info) { return info >> 9 & CASE_LAST_ORDER; }
+
+DEVICE i32 case_shift(u32 info) { return (i32)info >> 14; }
 
 DEVICE u32 utf8_length(u32 c) { return 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000); }
 

@@ -2,12 +2,9 @@
 //
 // Lanes take a byte each; the lane of a character's first byte says what becomes of the character, and the warp then
 // puts the pieces one after the other. Where words or tokens are wanted, one space parts them and none is at the ends.
-//
-// Not here: the canonical order of signs that take room of their own (Unicode's Mc: marks of musical notes, some viramas).
-// Accents are dropped, so their order does not matter; two of those others that are written in the wrong order stay so,
-// where the CPU turns them round.
 #include "lib/case.cuh"
 #include "lib/running_sum.cuh"
+#include "lib/signs.cuh"
 
 // What is done.
 enum Fold {
@@ -22,8 +19,8 @@ enum Fold {
 // Spaces after a folded text, so that a lane may read on.
 static const u32 FOLD_PADDING = 32;
 
-// What becomes of a character: text, and whether words are parted before or after it.
-static const u32 PIECE_TEXT = 1, PIECE_GAP_BEFORE = 2, PIECE_GAP_AFTER = 4;
+// What becomes of a character: text, and whether words are parted before or after it; the text is the signs of a run.
+static const u32 PIECE_TEXT = 1, PIECE_GAP_BEFORE = 2, PIECE_GAP_AFTER = 4, PIECE_SIGNS = 8;
 
 struct Piece {
     u32 flags;
@@ -107,6 +104,12 @@ DEVICE void fold_char(Piece& piece, u32 how, Text text, u32 at, u32 c, const Cas
                 piece.flags = PIECE_TEXT;
                 piece.n_bytes = hangul_length(c);
                 piece.syllable = c;
+            } else if (case_order(info)) {
+                // Later signs of a run are written with its first.
+                if (is_first_of_signs(text, at, info, table)) {
+                    piece.flags = PIECE_TEXT | PIECE_SIGNS;
+                    piece.n_bytes = write_signs(text, at, table, 0);
+                }
             } else if (info & CASE_STRIPPED) {
                 u32 n_bytes;
                 piece.bytes = table.stripped(c, n_bytes);
@@ -193,8 +196,10 @@ DEVICE u32 fold_ascii(const AsciiFold& ascii, FoldState& state, u32 c, u32 n_byt
     return __popc(texts) + __popc(spaces);
 }
 
-// Puts the pieces of all lanes one after the other; gives how many bytes it wrote.
-DEVICE u32 write_pieces(const Piece& piece, FoldState& state, bool joins, bool is_start, u8* out) {
+// Puts the pieces of all lanes, each of what is at its `at`, one after the other; gives how many bytes it wrote.
+DEVICE u32 write_pieces(
+    const Piece& piece, FoldState& state, Text text, u32 at, bool joins, bool is_start, u8* out, const CaseTable& table
+) {
     u32 before = (1u << lane()) - 1;
     bool has_text = piece.flags & PIECE_TEXT;
     u32 texts = __ballot_sync(ALL_LANES, has_text);
@@ -213,7 +218,11 @@ DEVICE u32 write_pieces(const Piece& piece, FoldState& state, bool joins, bool i
     if (has_text) {
         u8* to = out + sum - n_bytes;
         if (has_space) *to++ = ' ';
-        for (u32 i = 0; i < piece.n_bytes; i++) to[i] = piece.byte(i);
+        if (piece.flags & PIECE_SIGNS) {
+            write_signs(text, at, table, to);
+        } else {
+            for (u32 i = 0; i < piece.n_bytes; i++) to[i] = piece.byte(i);
+        }
     }
     return __shfl_sync(ALL_LANES, sum, WARP - 1);
 }
@@ -247,7 +256,7 @@ static __device__ __noinline__ u32 fold(Text text, u32 how, u8* out, const u8* t
             fold_char(piece, how, text, at, c, table);
         }
         if (has_numbers) fold_numbers(piece, state, text, at, c, first, table);
-        n_out += write_pieces(piece, state, joins, n_out == 0, out + n_out);
+        n_out += write_pieces(piece, state, text, at, joins, n_out == 0, out + n_out, table);
     }
     out[n_out + lane()] = ' ';
     __syncwarp();

@@ -62,18 +62,20 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         Command::Merge { target, sources } => {
             let report = index::merge(&target, &sources)?;
-            let (docs, keys) = (plural(report.n_docs_added, "document"), plural(report.n_records_added, "key"));
+            let docs = plural(report.n_docs_added, "document");
+            let records = plural(report.n_records_added, record(report.has_vectors));
             let segments = plural(report.n_segments as u64, "segment");
-            terminal::say(&format!("added {docs} with {keys}; {} has {segments} now", target.display()));
+            terminal::say(&format!("added {docs} with {records}; {} has {segments} now", target.display()));
         }
         Command::Compact { folder } => {
             let report = index::compact(&folder)?;
+            let record = record(report.has_vectors);
             terminal::say(&format!(
                 "{}, {}, {} → {}, {}",
                 plural(report.n_segments_before as u64, "segment"),
-                plural(report.n_records_before, "key"),
+                plural(report.n_records_before, record),
                 bytes_text(report.n_bytes_before),
-                plural(report.n_records_after, "key"),
+                plural(report.n_records_after, record),
                 bytes_text(report.n_bytes_after),
             ));
         }
@@ -88,12 +90,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What an index holds of a document.
+fn record(has_vectors: bool) -> &'static str {
+    if has_vectors { "vector" } else { "key" }
+}
+
 fn verdict(found: &Verification) -> String {
     let mut lines: Vec<String> = found.problems.iter().map(|problem| format!("error: {problem}")).collect();
     lines.extend(found.leftovers.iter().map(|file| left_over(file)));
     let read = format!(
         "{} of {} in {}, {}",
-        plural(found.n_records, "key"),
+        plural(found.n_records, record(found.has_vectors)),
         plural(found.n_docs, "document"),
         plural(found.n_files as u64, "file"),
         bytes_text(found.n_bytes)
@@ -111,12 +118,12 @@ fn left_over(file: &str) -> String {
 
 /// The index as a person reads it.
 fn describe(info: &IndexInfo) -> String {
-    let held = if info.parameters.has_vectors() { "vector" } else { "key" };
+    let record = record(info.parameters.has_vectors());
     let mut text = format!(
         "{}\n{}, {}, {}; a lookup takes {} of memory\nformat {}, written by {}\n",
         info.parameters,
         plural(info.n_docs, "document"),
-        plural(info.n_records, held),
+        plural(info.n_records, record),
         bytes_text(info.n_bytes),
         format_bytes(info.lookup_bytes),
         info.version,
@@ -137,7 +144,7 @@ fn describe(info: &IndexInfo) -> String {
             [
                 segment.file.clone(),
                 plural(segment.n_docs, "document"),
-                plural(segment.n_records, held),
+                plural(segment.n_records, record),
                 bytes_text(segment.n_bytes) + names,
             ]
         })

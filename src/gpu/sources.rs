@@ -32,6 +32,7 @@ static LIBRARY: &[(&str, &str)] = &[
     ("lib/running_sum.cuh", include_str!("../../kernels/lib/running_sum.cuh")),
     ("lib/search.cuh", include_str!("../../kernels/lib/search.cuh")),
     ("lib/shingles.cuh", include_str!("../../kernels/lib/shingles.cuh")),
+    ("lib/signs.cuh", include_str!("../../kernels/lib/signs.cuh")),
     ("lib/spans.cuh", include_str!("../../kernels/lib/spans.cuh")),
     ("lib/tables.cuh", include_str!("../../kernels/lib/tables.cuh")),
     ("lib/urls.cuh", include_str!("../../kernels/lib/urls.cuh")),

@@ -110,3 +110,21 @@ fn indexes_are_described_compacted_merged_and_checked() {
     let missing = dedup(1, 2).replace("'seen'", "'missing' READ ONLY");
     assert!(folder.run(&["query", "-e", &missing]).wrong().contains("missing"));
 }
+
+#[test]
+fn an_index_of_vectors_is_said_to_hold_vectors() {
+    let folder = Folder::new();
+    for (first, last) in [(1, 50), (51, 80)] {
+        n_kept(&folder, &dedup_vectors(first, last));
+    }
+    for (arguments, expected) in [
+        (&["index", "info", "seen"][..], "80 documents, 80 vectors, "),
+        (&["index", "verify", "seen"], "sound: 80 vectors of 80 documents in "),
+        (&["index", "merge", "both", "seen"], "added 80 documents with 80 vectors; "),
+        (&["index", "compact", "seen"], "2 segments, 80 vectors, "),
+    ] {
+        let run = folder.run(arguments);
+        let told = format!("{}{}", run.stdout, run.stderr);
+        assert!(told.contains(expected) && !told.contains(" key"), "{arguments:?}: {told}");
+    }
+}

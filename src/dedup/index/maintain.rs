@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// What a compaction did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactReport {
+    /// The records are vectors, not keys.
+    pub has_vectors: bool,
     /// Segments before; one is left.
     pub n_segments_before: usize,
     /// Records before.
@@ -40,6 +42,7 @@ pub(super) fn compact_locked(writer: &IndexWriter, after: impl FnMut(&str)) -> R
     let index = writer.index();
     let mut manifest = index.manifest().clone();
     let mut report = CompactReport {
+        has_vectors: index.parameters().has_vectors(),
         n_segments_before: index.n_segments(),
         n_records_before: index.n_records(),
         n_records_after: index.n_records(),
@@ -112,6 +115,8 @@ fn merge_vectors(index: &Index, segment: &mut NewSegment) -> Result<()> {
 /// What a merge did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergeReport {
+    /// The records are vectors, not keys.
+    pub has_vectors: bool,
     /// Documents that came.
     pub n_docs_added: u64,
     /// Records that came.
@@ -133,7 +138,8 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
     let own = target.canonicalize().map_err(|error| Error::io(target, error))?;
     let mut files = NewFiles::new(target);
     let mut manifest = writer.index().manifest().clone();
-    let mut report = MergeReport { n_docs_added: 0, n_records_added: 0, n_segments: 0 };
+    let has_vectors = first.parameters().has_vectors();
+    let mut report = MergeReport { has_vectors, n_docs_added: 0, n_records_added: 0, n_segments: 0 };
     for source in &sources {
         let place = source.folder();
         if place.canonicalize().map_err(|error| Error::io(place, error))? == own {

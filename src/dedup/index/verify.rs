@@ -21,7 +21,9 @@ pub struct Verification {
     pub n_files: usize,
     /// Bytes in them.
     pub n_bytes: u64,
-    /// Records or vectors in them.
+    /// The records are vectors, not keys.
+    pub has_vectors: bool,
+    /// Records in them.
     pub n_records: u64,
     /// Documents.
     pub n_docs: u64,
@@ -34,8 +36,9 @@ pub struct Verification {
 /// Reads every byte of an index. An index whose manifest cannot be read is an error, all else is told in the result.
 pub fn verify(folder: &Path) -> Result<Verification> {
     let manifest = existing(folder)?;
-    let mut found = Verification { n_docs: manifest.n_docs, ..Verification::default() };
     let parameters = manifest.parameters()?;
+    let has_vectors = parameters.has_vectors();
+    let mut found = Verification { has_vectors, n_docs: manifest.n_docs, ..Verification::default() };
     for file in manifest.files() {
         found.n_files += 1;
         found.n_bytes += file.n_bytes;

@@ -1,6 +1,7 @@
 //! Documents to compare both sides on: random Unicode, words, lines, repetitions, empty ones, nulls, long ones.
 
 use super::super::harness::root;
+use super::on_cpu;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -154,7 +155,8 @@ pub fn short_file() -> &'static PathBuf {
 }
 
 /// Two documents of a megabyte each, one of ASCII alone and one of all kinds of characters: words of many lengths, lines,
-/// paragraphs, repetitions, URLs, brackets. For what is too slow with more of them.
+/// paragraphs, repetitions, URLs, brackets. For what is too slow with more of them; a Parquet file, because reading the
+/// text out of JSON again and again would take longer than the rest.
 pub fn long_file() -> &'static PathBuf {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -175,7 +177,81 @@ pub fn long_file() -> &'static PathBuf {
             let text = serde_json::to_string(&text).unwrap();
             let _ = writeln!(lines, r#"{{"id":{id},"text":{text},"n":{id},"x":-0.5,"flag":true}}"#);
         }
-        write("gpu-megabytes.jsonl", &lines)
+        let lines = write("gpu-megabytes.jsonl", &lines);
+        let parquet = lines.with_extension("parquet");
+        let into = format!("INTO '{}' WITH (overwrite = true)", parquet.display());
+        on_cpu(&format!("FROM '{}' |> {into};", lines.display()), &[]);
+        parquet
+    })
+}
+
+/// Signs that stay where accents are dropped, of many classes.
+const SIGNS: &[&str] = &[
+    "\u{16ff0}",
+    "\u{1b44}",
+    "\u{a9c0}",
+    "\u{1d165}",
+    "\u{1d16e}",
+    "\u{302e}",
+    "\u{302f}",
+    "\u{1d16d}",
+    // Newer than the list of accents.
+    "\u{897}",
+];
+/// Accents of many classes, which go and part nothing; one of them is written as two.
+const ACCENTS: &[&str] = &["\u{334}", "\u{323}", "\u{301}", "\u{345}", "\u{f73}"];
+/// What parts signs: accents of no class, letters, digits, spaces, and notes that have signs themselves.
+const PARTS: &[&str] = &[
+    "\u{34f}",
+    "\u{fe0f}",
+    "\u{93f}",
+    "a",
+    "é",
+    "İ",
+    "Σ",
+    "ΑΣ",
+    "한",
+    "하",
+    "日",
+    " ",
+    "\n",
+    "。",
+    "7",
+    "٣",
+    "1.5",
+    "\u{1d15e}",
+    "\u{1d160}",
+    "\u{1d1c0}",
+];
+
+/// Signs that have a canonical order, in all orders: each two and three of them, with accents and other characters, and in
+/// runs longer than a warp looks at at once.
+pub fn signs_file() -> &'static PathBuf {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut random = Random(23);
+        let mut one_of = |kinds: &[&[&'static str]]| {
+            let kind = kinds[random.below(kinds.len())];
+            random.of(kind)
+        };
+        let mut texts: Vec<String> = vec![];
+        for (first, second) in SIGNS.iter().flat_map(|first| SIGNS.iter().map(move |second| (first, second))) {
+            let third = |sign: &&str| format!("{first}{second} x{first}{second}{sign} \u{1d15e}{second}{sign}{first} ");
+            texts.push(SIGNS.iter().map(third).collect());
+        }
+        for number in 0..150 {
+            texts.push((0..number % 60).map(|_| one_of(&[SIGNS, SIGNS, ACCENTS, PARTS])).collect());
+        }
+        for start in 0..32 {
+            let run = (0..20 + start * 3).map(|_| one_of(&[SIGNS, ACCENTS]));
+            texts.push(["x".repeat(start), run.collect(), " end".to_string()].concat());
+        }
+        texts.push((0..9_000).map(|_| one_of(&[SIGNS])).collect());
+        let mut lines = String::new();
+        for (id, text) in texts.iter().enumerate() {
+            let _ = writeln!(lines, r#"{{"id":{id},"text":{}}}"#, serde_json::to_string(text).unwrap());
+        }
+        write("gpu-signs.jsonl", &lines)
     })
 }
 

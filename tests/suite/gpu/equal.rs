@@ -67,6 +67,12 @@ fn assert_same(calls: &[String], at_a_time: usize, device: &str, cpu: &str) {
     panic!("device gives {} lines, the CPU {}", device.lines().count(), cpu.lines().count());
 }
 
+/// Runs a query without a compiler: the kernels that come with curator, one launch each.
+fn on_committed(query: &str, standin: &Standin) -> String {
+    let arguments = ["query", "--quiet", "--output-format", "json", "--device", "gpu", "--require", "gpu", "-e", query];
+    curator(&arguments, Some(standin)).ok()
+}
+
 #[test]
 fn fused_operators_equal_the_cpu() {
     if nvrtc().is_none() {
@@ -86,11 +92,30 @@ fn committed_kernels_equal_the_cpu() {
     let calls = all_calls();
     let query = queries(&documents::short_file().to_string_lossy(), &calls, 8);
     let standin = Standin::new();
-    // No compiler: the kernels that come with curator, one launch each.
-    let arguments =
-        ["query", "--quiet", "--output-format", "json", "--device", "gpu", "--require", "gpu", "-e", &query];
-    let device = curator(&arguments, Some(&standin)).ok();
+    let device = on_committed(&query, &standin);
     assert_same(&calls, 8, &device, &on_cpu(&query, &[]));
     assert_no_mistakes(&standin);
     assert!(standin.counters().launches > calls.len() as u64 / 2, "{}", standin.counters().launches);
+}
+
+/// Where accents are dropped, the signs that stay are in canonical order.
+#[test]
+fn signs_in_any_order_give_the_cpus_shingles() {
+    let calls = [
+        "minhash(text, 16, 'words:1', 'datatrove')",
+        "minhash(text, 16, 'chars:3', 'datatrove', hash => 'datatrove')",
+        "minhash(text, 16, 'tokens:1', 'datatrove', hash => 'nemo')",
+        "minhash_bands(text, 4, 2, shingle => 'words:1', normalize => 'datatrove')",
+        "shingle_count(text, 'words:1', 'datatrove')",
+        "shingle_count(text, 'chars:2', 'datatrove')",
+    ];
+    let calls = calls.map(str::to_string);
+    let query = queries(&documents::signs_file().to_string_lossy(), &calls, 2);
+    let (standin, cpu) = (Standin::new(), on_cpu(&query, &[]));
+    assert_same(&calls, 2, &on_committed(&query, &standin), &cpu);
+    assert_no_mistakes(&standin);
+    if nvrtc().is_some() {
+        assert_same(&calls, 2, &on_gpu(&query, &standin, &["--require", "gpu"]).ok(), &cpu);
+        assert_no_mistakes(&standin);
+    }
 }

@@ -42,8 +42,8 @@ fn what_does_not_fit_is_split_and_then_runs_on_the_cpu_and_both_are_shown() {
     // Long documents need more than there is, and are alone in their batches.
     let tight = on_gpu(&query, &Standin::new().memory_bytes(1 << 20), &[]).ok();
     assert_eq!(shown(&tight, "batches on the CPU"), 2, "{tight}");
-    // From the third allocation on there is less than the device said it has.
-    let short = on_gpu(&query, &Standin::new().fail_allocations_from(3), &[]).ok();
+    // There is room for the tables of characters and for no batch, whichever thread asks first.
+    let short = on_gpu(&query, &Standin::new().fail_allocations_from(2), &[]).ok();
     assert!(shown(&short, "splits") > 0, "{short}");
     assert!(shown(&short, "batches on the CPU") > 2, "{short}");
 }

@@ -3,21 +3,22 @@
 //! ```text
 //! u32: place of part 0 | … | u32: place of part 5
 //! 0: the page of each 256 characters      1: the kind of each character, page by page
-//! 2: for each kind its properties (8 bits) and the distance to the lower case (24 bits)
+//! 2: for each kind its properties (9 bits), the class of its signs (5 bits) and the distance to the lower case (18 bits)
 //! 3: as 0, and 4: as 1 (u16 each), the place in 5 of what is left without accents
 //! 5: texts, each after its length (one byte)
 //! ```
 //! Invariant: the tables say what [`fold`](super::fold) and [`simplify`](super::simplify()) do to each character by
-//! itself. Not here: what depends on neighbours (numbers, the final sigma), which kernels find themselves; Hangul
-//! syllables, which they take apart by arithmetic.
+//! itself. Not here: what depends on neighbours (numbers, the final sigma, the order of signs), which kernels find
+//! themselves; Hangul syllables, which they take apart by arithmetic.
 
 use super::fold::WORD;
 use super::marks::is_nonspacing_mark;
 use super::simplify::is_punctuation;
 use super::spans::is_spaceless;
 use crate::ops::scan::{Classes, is_decimal_digit, is_space, is_title_case};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
 
 const PAGE: usize = 256;
 const N_PAGES: usize = 0x110000 / PAGE;
@@ -30,16 +31,21 @@ const SPACE: u32 = 1 << 4;
 const DIGIT: u32 = 1 << 5;
 const PUNCTUATION: u32 = 1 << 6;
 const STRIPPED: u32 = 1 << 7;
+const ATTACHED: u32 = 1 << 8;
+const ORDER_SHIFT: u32 = 9;
+const LAST_ORDER: usize = 31;
+const LOWER_SHIFT: u32 = 14;
 
 /// The table.
 pub(crate) fn case_table() -> Vec<u8> {
     let mut kinds = Kinds::default();
     let mut stripped = Stripped::default();
+    let sign_classes = sign_classes();
     for page in 0..N_PAGES {
         let characters = (page * PAGE..(page + 1) * PAGE).map(|c| char::from_u32(c as u32).unwrap_or('\0'));
         let (mut kind_page, mut stripped_page) = ([0; PAGE], [0; PAGE]);
         for (at, c) in characters.enumerate() {
-            let (info, text) = describe(c);
+            let (info, text) = describe(c, &sign_classes);
             kind_page[at] = kinds.number(info);
             stripped_page[at] = text.map_or(0, |text| stripped.place(&text));
         }
@@ -60,9 +66,23 @@ pub(crate) fn case_table() -> Vec<u8> {
     table
 }
 
-/// The properties of a character and the distance to its lower case; and what is left without accents, if that is
-/// something else.
-fn describe(c: char) -> (u32, Option<String>) {
+/// The canonical combining class of a sign that stays where accents are dropped; such signs are put in the order of their
+/// classes. 0: it is an accent or no sign.
+fn sign_class(c: char) -> u8 {
+    let class = canonical_combining_class(c);
+    if class != 0 && is_nonspacing_mark(c) { 0 } else { class }
+}
+
+/// The classes that there are, in their order.
+fn sign_classes() -> Vec<u8> {
+    let classes: BTreeSet<u8> = ('\u{80}'..=char::MAX).map(sign_class).filter(|class| *class != 0).collect();
+    debug_assert!(classes.len() <= LAST_ORDER);
+    classes.into_iter().collect()
+}
+
+/// The properties of a character, the class of its signs and the distance to its lower case; and what is left without
+/// accents, if that is something else.
+fn describe(c: char, sign_classes: &[u8]) -> (u32, Option<String>) {
     let mut lower = c.to_lowercase();
     let first = lower.next().unwrap_or(c);
     let classes = Classes::get();
@@ -80,14 +100,17 @@ fn describe(c: char) -> (u32, Option<String>) {
     set(DIGIT, is_decimal_digit(c));
     set(PUNCTUATION, is_punctuation(c));
     let is_syllable = matches!(c, '\u{ac00}'..='\u{d7a3}');
-    let left = (!c.is_ascii() && !is_gap && !is_decimal_digit(c) && !is_syllable).then(|| {
-        let left: String = c.to_lowercase().nfd().filter(|c| !is_nonspacing_mark(*c)).collect();
-        left
-    });
-    let left = left.filter(|left| !left.chars().eq([first]));
+    let decomposed: String = c.to_lowercase().nfd().collect();
+    let left = (!c.is_ascii() && !is_gap && !is_decimal_digit(c) && !is_syllable)
+        .then(|| decomposed.chars().filter(|c| !is_nonspacing_mark(*c)).collect())
+        .filter(|left: &String| !left.chars().eq([first]));
     set(STRIPPED, left.is_some());
-    let shift = (first as i32 - c as i32) << 8;
-    (info | shift as u32, left)
+    // A character that is more than signs is where their order begins anew.
+    set(ATTACHED, decomposed.chars().all(|c| canonical_combining_class(c) != 0));
+    let class = decomposed.chars().map(sign_class).find(|class| *class != 0);
+    let order = class.map_or(0, |class| 1 + sign_classes.partition_point(|known| *known < class));
+    let shift = (first as i32 - c as i32) << LOWER_SHIFT;
+    (info | (order as u32) << ORDER_SHIFT | shift as u32, left)
 }
 
 /// Whether a character is passed over when a word's last letter is looked for: asked of the standard library, which has
@@ -195,7 +218,7 @@ mod tests {
         assert!(table.len() < 100_000, "{} bytes", table.len());
         for c in '\u{80}'..=char::MAX {
             let info = info(&table, c);
-            let lower = char::from_u32((c as i32 + (info as i32 >> 8)) as u32);
+            let lower = char::from_u32((c as i32 + (info as i32 >> LOWER_SHIFT)) as u32);
             assert_eq!(lower, c.to_lowercase().next(), "{c:?}");
             let mut folded = vec![];
             fold::lower_case(&c.to_string(), &mut folded);
@@ -209,6 +232,45 @@ mod tests {
                 lower => lower.into_iter().collect(),
             };
             assert_eq!(found, expected, "{c:?}");
+        }
+    }
+
+    /// The place of the class of a character's signs.
+    fn order(info: u32) -> usize {
+        (info >> ORDER_SHIFT) as usize & LAST_ORDER
+    }
+
+    #[test]
+    fn signs_are_put_in_the_order_that_the_table_says() {
+        let table = case_table();
+        let signs: Vec<char> = ('\u{80}'..=char::MAX).filter(|c| order(info(&table, *c)) != 0).collect();
+        for known in ['\u{1b44}', '\u{302e}', '\u{1d165}', '\u{1d16d}', '\u{1d15e}'] {
+            assert!(signs.contains(&known), "{known:?}");
+        }
+        for c in &signs {
+            let info = info(&table, *c);
+            // What a kernel leaves as it stands is one sign, and in lower case.
+            let is_one_sign = info & ATTACHED != 0 && info as i32 >> LOWER_SHIFT == 0;
+            assert!(info & STRIPPED != 0 || is_one_sign, "{c:?}");
+        }
+        for (first, second) in signs.iter().flat_map(|first| signs.iter().map(move |second| (*first, *second))) {
+            // A kernel's way: what each character leaves, class by class; within a class as it is written.
+            let mut found: Vec<char> = [first, second].map(|c| simplify(&c.to_string())).concat().chars().collect();
+            if info(&table, second) & ATTACHED != 0 {
+                found.sort_by_key(|c| order(info(&table, *c)));
+            }
+            let found: String = found.into_iter().collect();
+            assert_eq!(found, simplify(&format!("{first}{second}")), "{first:?} {second:?}");
+        }
+    }
+
+    #[test]
+    fn signs_change_places_across_what_is_attached_and_nothing_else() {
+        let table = case_table();
+        for c in '\0'..'\u{20000}' {
+            let simple = simplify(&format!("x\u{302e}{c}\u{1b44}"));
+            let change_places = simple.find('\u{1b44}') < simple.find('\u{302e}');
+            assert_eq!(change_places, info(&table, c) & ATTACHED != 0, "{c:?}");
         }
     }
 

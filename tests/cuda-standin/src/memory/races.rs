@@ -119,13 +119,34 @@ fn distance(a: u32, b: u32) -> Distance {
 }
 
 impl Cell {
+    /// Whether those who accessed it last are lanes of the warp that does so now, and a barrier of the warp came since: the
+    /// ordinary case, in which there is nothing to look into.
+    #[inline(always)]
+    fn is_settled(&self, me: u32, now: &Access) -> bool {
+        let warp_of = |identity: u32| (identity - 1) / LANES_PER_WARP;
+        let is_past = |who: u32, when: When| who == 0 || (warp_of(who) == warp_of(me) && !when.in_warp_epoch_of(now));
+        is_past(self.writer, self.written)
+            && is_past(self.reader, self.read)
+            && !self.read.has(WARPS)
+            && !self.read.has(BLOCKS)
+    }
+
     /// Notes a read.
-    #[inline]
+    #[inline(always)]
     pub fn note_read(&mut self, by: &Access) -> Result<(), Earlier> {
         if by.atomic {
             return Ok(()); // An atomic operation is judged by the write that follows.
         }
         let me = identity(by);
+        if !self.is_settled(me, by) {
+            return self.judge_read(me, by);
+        }
+        self.reader = me;
+        self.read = When::new(by, 0);
+        Ok(())
+    }
+
+    fn judge_read(&mut self, me: u32, by: &Access) -> Result<(), Earlier> {
         if self.writer != 0 && !self.written.has(ATOMIC) {
             let far = distance(self.writer, me);
             let same_value = far == Distance::Lane && self.written.has(SAME_IN_WARP);
@@ -164,10 +185,19 @@ impl Cell {
     }
 
     /// Notes a write, which `changes` the byte or leaves it as it was.
-    #[inline]
+    #[inline(always)]
     pub fn note_write(&mut self, by: &Access, changes: bool) -> Result<(), Earlier> {
         let me = identity(by);
-        let mut flags = if by.atomic { ATOMIC } else { 0 };
+        let flags = if by.atomic { ATOMIC } else { 0 };
+        if !self.is_settled(me, by) {
+            return self.judge_write(me, by, flags, changes);
+        }
+        self.writer = me;
+        self.written = When::new(by, flags);
+        Ok(())
+    }
+
+    fn judge_write(&mut self, me: u32, by: &Access, mut flags: u32, changes: bool) -> Result<(), Earlier> {
         if self.writer != 0 && !(by.atomic && self.written.has(ATOMIC)) {
             let far = distance(self.writer, me);
             let with_others = self.written.has(SAME_IN_WARP) && self.written.in_warp_epoch_of(by);
