@@ -12,7 +12,7 @@ use crate::ops::Stage;
 
 /// The bytes of a document of which nothing is known.
 pub const TEXT_BYTES_PER_ROW: f64 = 2_000.0;
-/// The part of the rows that passes a rule of which nothing is known.
+/// The part of the rows that passes a rule of which nothing is known, if it is the first.
 const SELECTIVITY: f64 = 0.5;
 /// Estimate of the instructions that a walk costs for each row, however short: sums over the lanes, results.
 const WALK_INSTRUCTIONS_PER_ROW: f64 = 32.0 * 100.0;
@@ -26,6 +26,8 @@ pub struct Rows {
     pub n_rows: f64,
     /// Bytes of the document, or of the column that is read.
     pub text_bytes_per_row: f64,
+    /// The rules that they passed.
+    pub n_rules: i32,
 }
 
 impl Rows {
@@ -39,12 +41,14 @@ impl Rows {
             (None, None) => (100_000.0, 100_000.0 * TEXT_BYTES_PER_ROW),
         };
         let text_bytes_per_row = if n_rows > 0.0 { text_bytes / n_rows } else { TEXT_BYTES_PER_ROW };
-        Self { n_rows, text_bytes_per_row }
+        Self { n_rows, text_bytes_per_row, n_rules: 0 }
     }
 
-    /// Those that pass a rule; none of its selectivity is known unless given.
-    pub fn after_rule(self, selectivity: Option<f64>) -> Self {
-        Self { n_rows: self.n_rows * selectivity.unwrap_or(SELECTIVITY).clamp(0.0, 1.0), ..self }
+    /// Those that pass one more rule. Rules of a corpus drop the same documents over and over, so each is taken to be worth
+    /// half of the one before (its selectivity's square root): of any number of them a quarter of the rows is left.
+    pub fn after_rule(self) -> Self {
+        let selectivity = SELECTIVITY.powf(0.5_f64.powi(self.n_rules));
+        Self { n_rows: self.n_rows * selectivity, n_rules: self.n_rules + 1, ..self }
     }
 
     /// All of their texts.
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn a_kernel_is_bound_by_instructions_or_by_memory() {
         let device = Profile::find("a100-40gb").unwrap().device.unwrap();
-        let rows = Rows { n_rows: 1e6, text_bytes_per_row: 2_000.0 };
+        let rows = Rows { n_rows: 1e6, text_bytes_per_row: 2_000.0, n_rules: 0 };
         let walk = gpu_seconds(&device, &GpuWork::walk(Some(Stage::Scan), 0.0, 0.0), &rows);
         assert!((walk - (100.0 * 2e9 + WALK_INSTRUCTIONS_PER_ROW * 1e6) / device.instructions_per_s()).abs() < 1e-9);
         let copying = GpuWork { memory_bytes_per_byte: 1e4, ..GpuWork::default() };
@@ -134,7 +138,8 @@ mod tests {
         assert_eq!((of_bytes.n_rows, of_bytes.text_bytes_per_row), (500.0, 2_000.0));
         assert_eq!(Rows::guess(Some(10.0), Some(50.0)).text_bytes_per_row, 5.0);
         assert_eq!(Rows::guess(Some(0.0), Some(0.0)).text_bytes(), 0.0);
-        assert_eq!(of_bytes.after_rule(None).after_rule(Some(0.1)).n_rows, 25.0);
+        let passed = |n: usize| (0..n).fold(of_bytes, |rows, _| rows.after_rule()).n_rows;
+        assert_eq!([0, 1, 2, 100].map(|n| passed(n).round()), [500.0, 250.0, 177.0, 125.0]);
     }
 
     #[test]

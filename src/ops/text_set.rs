@@ -20,6 +20,8 @@ pub(crate) struct TextSet {
     lengths: Box<[u64; 256]>,
     /// Which bytes end a member, and which are one.
     last: Box<[End; 256]>,
+    /// Which bytes may stand before the last one: all, if a member has one byte.
+    before_last: Box<[bool; 256]>,
     has_empty: bool,
     /// Open addressing; the size is a power of two, and at most half of it is taken.
     slots: Vec<Slot>,
@@ -53,6 +55,7 @@ impl TextSet {
         let mut set = Self {
             lengths: Box::new([0; 256]),
             last: Box::new([End::None; 256]),
+            before_last: Box::new([false; 256]),
             has_empty: false,
             slots: vec![Slot::default(); n_slots],
             factor: 0x9e37_79b9_7f4a_7c15,
@@ -96,25 +99,23 @@ impl TextSet {
     #[inline(always)]
     fn count_members(&self, text: &[u8], words: &[Word]) -> usize {
         let mut n_members = 0;
-        if self.is_one_look {
-            // A plain loop: what a closure does might be compiled for another processor.
+        let mut candidates = [Word { start: 0, end: 0 }; 64];
+        for words in words.chunks(candidates.len()) {
+            // Words come without a pattern that a processor could foresee. So each is written to the next place, which is
+            // kept or not, and what is decided about those that are left mostly goes one way. Plain loops: what a closure
+            // does might be compiled for another processor.
+            let mut n_candidates = 0;
             for word in words {
-                n_members += usize::from(self.is_in_its_slot(text, *word));
-            }
-            return n_members;
-        }
-        for words in words.chunks(64) {
-            // Words come without a pattern that a processor could foresee: which are to be looked up is a number, and
-            // nothing is decided before all 64 are seen.
-            let candidates = words.iter().enumerate().fold(0_u64, |candidates, (place, word)| {
+                candidates[n_candidates % candidates.len()] = *word;
                 let first = text.get(word.start as usize).copied().unwrap_or(0);
-                candidates | u64::from(self.may_contain(first, word.n_bytes())) << place
-            });
-            let mut rest = candidates;
-            while rest != 0 {
-                let word = words[rest.trailing_zeros() as usize];
-                n_members += usize::from(self.contains_bytes(&text[word.start as usize..word.end as usize]));
-                rest &= rest - 1;
+                n_candidates += usize::from(self.may_contain(first, word.n_bytes()));
+            }
+            for word in &candidates[..n_candidates] {
+                n_members += if self.is_one_look {
+                    usize::from(self.is_in_its_slot(text, *word))
+                } else {
+                    usize::from(self.contains_bytes(&text[word.start as usize..word.end as usize]))
+                };
             }
         }
         n_members
@@ -145,6 +146,10 @@ impl TextSet {
         self.lengths[usize::from(first)] |= 1 << text.len().min(63);
         let last = &mut self.last[usize::from(text.as_bytes()[text.len() - 1])];
         *last = (*last).max(if text.len() == 1 { End::Member } else { End::OfMember });
+        match text.as_bytes() {
+            [.., before, _] => self.before_last[usize::from(*before)] = true,
+            _ => self.before_last.fill(true),
+        }
         self.members.push(text.to_string());
         let slot = Slot { key: key(text.as_bytes()), n_bytes: text.len() as u32, member: self.members.len() as u32 };
         let mut place = self.place(slot.key);
@@ -170,16 +175,22 @@ impl TextSet {
     /// Whether `text` ends with a member.
     pub(crate) fn ends(&self, text: &[u8]) -> bool {
         let Some(&last) = text.last() else { return self.has_empty };
-        match self.last[usize::from(last)] {
-            End::None => self.has_empty,
-            End::OfMember => self.has_empty || self.members.iter().any(|member| text.ends_with(member.as_bytes())),
-            End::Member => true,
+        let end = self.last[usize::from(last)];
+        // The one thing that is decided here is rare; which byte a text ends in cannot be foreseen.
+        if end == End::OfMember && self.members.iter().any(|member| text.ends_with(member.as_bytes())) {
+            return true;
         }
+        (end == End::Member) | self.has_empty
     }
 
-    /// Whether a member has this last byte.
-    pub(crate) fn may_end(&self, last: u8) -> bool {
-        self.has_empty || self.last[usize::from(last)] != End::None
+    /// Whether a member can end `text` in lower case, by its last two bytes. `text` is not empty and ends in a character
+    /// that is ASCII or has no lower case; what lower-casing does to the one before is known for ASCII only.
+    #[inline(always)]
+    pub(crate) fn may_end(&self, text: &[u8]) -> bool {
+        let [.., before, last] = text else { return self.has_empty || !self.members.is_empty() };
+        let has_last = self.last[usize::from(last.to_ascii_lowercase())] != End::None;
+        let has_before = self.before_last[usize::from(before.to_ascii_lowercase())] | !before.is_ascii();
+        has_last & has_before | self.has_empty
     }
 
     /// Whether `text` is a member.

@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("code_letter_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.4),
+    cost: Cost::ns_per_byte(0.36),
     cpu: Cpu::measure(
         |_| Needs::CHARS,
         |doc, _| {

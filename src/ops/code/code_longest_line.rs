@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("code_longest_line(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.2),
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, _| doc.lines().all.iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),

@@ -14,8 +14,7 @@ pub(super) const BLOCK: usize = 64;
 pub(super) struct Masks {
     /// ASCII white space, as Python has it: tab to carriage return, U+001C to U+001F, space.
     pub(super) space: u64,
-    /// Of these tab to carriage return, and the space alone.
-    pub(super) control: u64,
+    /// Of these tab to carriage return and the space.
     pub(super) blank: u64,
     /// Line feeds.
     pub(super) feed: u64,
@@ -44,8 +43,7 @@ impl Masks {
         Self {
             // 0x1c..=0x20 are the four separators and the space.
             space: (control | within(bytes, 0x1c, b' ')).to_bitmask(),
-            control: control.to_bitmask(),
-            blank: bytes.simd_eq(b' ').to_bitmask(),
+            blank: (control | bytes.simd_eq(b' ')).to_bitmask(),
             feed: bytes.simd_eq(b'\n').to_bitmask(),
             rare_break: (within(bytes, 0x0b, b'\r') | within(bytes, 0x1c, 0x1e)).to_bitmask(),
             graphic: within(bytes, b'!', b'~').to_bitmask(),
@@ -104,8 +102,7 @@ mod tests {
             let masks = dispatch!(simd::level(), simd => Masks::of(simd, &block));
             let bits = |is: &dyn Fn(u8) -> bool| (0..64).filter(|i| is(block[*i])).fold(0, |bits, i| bits | 1_u64 << i);
             assert_eq!(masks.space, bits(&|b| matches!(b, 9..=13 | 28..=32)));
-            assert_eq!(masks.control, bits(&|b| matches!(b, 9..=13)));
-            assert_eq!(masks.blank, bits(&|b| b == b' '));
+            assert_eq!(masks.blank, bits(&|b| matches!(b, 9..=13 | 32)));
             assert_eq!(masks.rare_break, bits(&|b| matches!(b, 11..=13 | 28..=30)));
             assert_eq!(masks.graphic, bits(&|b| b.is_ascii_graphic()));
             assert_eq!(masks.capital, bits(&|b| b.is_ascii_uppercase()));

@@ -27,12 +27,11 @@ pub(super) struct AsciiCounts {
     alphanumeric: u32,
     /// What leaves a mark on paper.
     graphic: u32,
-    /// White space; tab to carriage return; the space alone.
+    /// White space; of it tab to carriage return and the space.
     white_space: u32,
-    controls: u32,
-    spaces: u32,
-    /// Ends of a line other than the line feed.
-    rare_breaks: u32,
+    blanks: u32,
+    /// Where in any block ends of a line other than the line feed were.
+    rare_breaks: u64,
 }
 
 impl AsciiCounts {
@@ -44,14 +43,13 @@ impl AsciiCounts {
         self.alphanumeric += masks.alphanumeric.count_ones();
         self.graphic += masks.graphic.count_ones();
         self.white_space += masks.space.count_ones();
-        self.controls += masks.control.count_ones();
-        self.spaces += masks.blank.count_ones();
-        self.rare_breaks += masks.rare_break.count_ones();
+        self.blanks += masks.blank.count_ones();
+        self.rare_breaks |= masks.rare_break;
     }
 
     /// Without the spaces that the walk put behind the end of a text.
     pub(super) fn without_spaces(self, n: u32) -> Self {
-        Self { white_space: self.white_space - n, spaces: self.spaces - n, ..self }
+        Self { white_space: self.white_space - n, blanks: self.blanks - n, ..self }
     }
 }
 
@@ -89,12 +87,12 @@ impl CharCounts {
 
     /// Tab to carriage return, and the space: what C's `isspace` and Python's `string.whitespace` know.
     pub fn ascii_blanks(&self) -> usize {
-        (self.ascii.controls + self.ascii.spaces) as usize
+        self.ascii.blanks as usize
     }
 
     /// Whether something else than line feeds ends a line for Python's `str.splitlines()`.
     pub(super) fn has_rare_break(&self) -> bool {
-        self.ascii.rare_breaks > 0 || self.wide(Properties::LINE_BREAK) > 0
+        self.ascii.rare_breaks != 0 || self.wide(Properties::LINE_BREAK) > 0
     }
 
     /// Characters outside ASCII.

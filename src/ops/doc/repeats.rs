@@ -7,7 +7,12 @@
 
 use super::intern::Pieces;
 use crate::ops::scan;
+use memchr::memmem::Finder;
 use std::ops::Add;
+use std::sync::LazyLock;
+
+/// Made once: paragraphs are short, and making it takes as long as finding the end of one.
+static TWO_FEEDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"\n\n"));
 
 /// What repeats in a list of pieces.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +101,7 @@ impl RepeatTable {
 
     /// Pieces between pairs of line feeds, as `text.split('\n\n')`.
     pub(super) fn read_pairs(&mut self, text: &str) {
-        let breaks = || memchr::memmem::find_iter(text.as_bytes(), b"\n\n");
+        let breaks = || TWO_FEEDS.find_iter(text.as_bytes());
         self.read(text, breaks().count() + 1, breaks().map(|at| (at, at + 2)));
     }
 
@@ -107,7 +112,7 @@ impl RepeatTable {
             let mut from = 0;
             std::iter::from_fn(move || {
                 let rest = text.get(from..)?;
-                let start = from + memchr::memmem::find(rest.as_bytes(), b"\n\n")?;
+                let start = from + TWO_FEEDS.find(rest.as_bytes())?;
                 from = start + text[start..].bytes().take_while(|byte| *byte == b'\n').count();
                 Some((start, from))
             })

@@ -264,9 +264,12 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         // Four at a time, the last of which may be none: the next block writes over them.
         let (fours, _) = self.spans[n_before..n_before + BLOCK].as_chunks_mut::<4>();
         for four in &mut fours[..n_words.div_ceil(4)] {
-            for word in four {
-                *word = Word { start: start + begins.trailing_zeros(), end: start + ends.trailing_zeros() };
+            for word in &mut *four {
+                word.start = start + begins.trailing_zeros();
                 begins &= begins.wrapping_sub(1);
+            }
+            for word in four {
+                word.end = start + ends.trailing_zeros();
                 ends &= ends.wrapping_sub(1);
             }
         }

@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("alpha_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.66),
+    cost: Cost::ns_per_byte(0.37),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| scan::ratio(doc.chars().alphabetic(), doc.chars().n_chars)),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/alpha_ratio.cu")),
 };

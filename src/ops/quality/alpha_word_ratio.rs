@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("alpha_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.45),
+    cost: Cost::ns_per_byte(0.38),
     cpu: Cpu::measure(Needs::word_counts_in, |doc, args| {
         let counts = doc.word_counts_in(args);
         scan::ratio(counts.n_with_letter, counts.n_words)

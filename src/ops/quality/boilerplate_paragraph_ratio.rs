@@ -20,7 +20,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("boilerplate_paragraph_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.99),
+    cost: Cost::ns_per_byte(0.56),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| boilerplate_paragraph_ratio(doc)),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/boilerplate_paragraph_ratio.cu"))
         .and_instructions_per_byte(110.0),

@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("bullet_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.49),
+    cost: Cost::ns_per_byte(0.77),
     cpu: Cpu::measure(|_| Needs::LINES, bullet_line_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/bullet_line_ratio.cu")).and_instructions_per_byte(30.0),
 };

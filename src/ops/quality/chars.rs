@@ -12,7 +12,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     returns: Returns::Int64,
     examples: &[Example::of("chars('naïve')", "5"), Example::of("chars('')", "0"), Example::of("chars(NULL)", "NULL")],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.66),
+    cost: Cost::ns_per_byte(0.36),
     cpu: Cpu::count(|_| Needs::CHARS, |doc, _| doc.chars().n_chars as i64),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/chars.cu")),
 };

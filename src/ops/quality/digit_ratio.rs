@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("digit_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.79),
+    cost: Cost::ns_per_byte(0.37),
     cpu: Cpu::measure(|_| Needs::CHARS, |doc, _| scan::ratio(doc.chars().ascii_digits(), doc.chars().n_chars)),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/digit_ratio.cu")),
 };

@@ -27,11 +27,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     examples: &[
         Example::of(r"ellipsis_line_ratio(E'And then…\nThe end.')", "0.5"),
         Example::of("ellipsis_line_ratio('Read More')", "1.0"),
+        Example::of("ellipsis_line_ratio('Kx', marks => ['kx'])", "1.0"),
         Example::of("ellipsis_line_ratio('')", "0.0"),
         Example::of("ellipsis_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.82),
+    cost: Cost::ns_per_byte(0.88),
     cpu: Cpu::measure(|_| Needs::LINES, ellipsis_line_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/ellipsis_line_ratio.cu"))
         .and_instructions_per_byte(50.0),
@@ -40,24 +41,14 @@ pub(super) static SPEC: OpSpec = OpSpec {
 fn ellipsis_line_ratio(doc: &Doc, args: &Args) -> f64 {
     let (marks, set) = (args.texts("marks"), args.set("marks"));
     let text = doc.text();
-    // The last byte in lower case settles most lines.
-    let may_be_broken = |line: &Line| match line.trimmed_bytes(text).last() {
-        Some(last) if last.is_ascii() => {
-            set.may_end(last.to_ascii_lowercase()) && may_end_in_two(line.trimmed(text), marks)
-        }
-        Some(last) => set.may_end(*last) || line.trimmed(text).ends_with(scan::has_lower_case),
-        None => false,
+    // The last two bytes in lower case settle most lines; letters outside ASCII that have a lower case are looked at whole.
+    let is_broken = |line: &Line| {
+        let bytes = line.trimmed_bytes(text);
+        let may_be_broken = set.may_end(bytes)
+            || bytes.last().is_some_and(|last| !last.is_ascii()) && line.trimmed(text).ends_with(scan::has_lower_case);
+        may_be_broken && marks.iter().any(|mark| ends_with_in_lower_case(line.trimmed(text), mark))
     };
-    let is_broken =
-        |line: &Line| may_be_broken(line) && marks.iter().any(|mark| ends_with_in_lower_case(line.trimmed(text), mark));
     scan::ratio(doc.lines().full().filter(is_broken).count(), doc.lines().n_full())
-}
-
-/// Whether the last two bytes of a line, if they are ASCII, are those of one of the marks.
-fn may_end_in_two(line: &str, marks: &[String]) -> bool {
-    let Some(two) = line.as_bytes().last_chunk::<2>().filter(|two| two.is_ascii()) else { return true };
-    let two = two.map(|byte| byte.to_ascii_lowercase());
-    marks.iter().any(|mark| mark.as_bytes().last_chunk::<2>().is_none_or(|end| *end == two))
 }
 
 /// Whether `line.lower()` ends with `mark`.
@@ -70,7 +61,7 @@ fn ends_with_in_lower_case(line: &str, mark: &str) -> bool {
         if next.is_none() {
             return true;
         }
-        if c.is_ascii() {
+        if c.is_ascii() || !scan::has_lower_case(c) {
             if next != Some(c.to_ascii_lowercase()) {
                 return false;
             }

@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("lines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.17),
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, _| {

@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("longest_line(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5),
+    cost: Cost::ns_per_byte(0.86),
     cpu: Cpu::count(
         |_| Needs::SPLIT_LINES,
         |doc, _| doc.split_lines().iter().map(|line| i64::from(line.n_chars)).max().unwrap_or(0),

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("longest_word(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.83),
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(Needs::word_lengths_in, |doc, args| doc.word_lengths_in(args).longest().unwrap_or(0) as i64),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/longest_word.cu"))
         .and_instructions_per_byte(20.0),

@@ -18,7 +18,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("mean_line_length(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(1.03),
+    cost: Cost::ns_per_byte(0.84),
     cpu: Cpu::measure(
         |_| Needs::CHARS.and(Needs::SPLIT_LINES),
         |doc, _| scan::ratio(doc.chars().n_chars, doc.split_lines().len()),

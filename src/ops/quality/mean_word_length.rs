@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("mean_word_length(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.33),
+    cost: Cost::ns_per_byte(0.39),
     cpu: Cpu::measure(Needs::word_counts_in, |doc, args| {
         let counts = doc.word_counts_in(args);
         scan::ratio(counts.n_chars, counts.n_words)

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("median_word_length(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.85),
+    cost: Cost::ns_per_byte(0.76),
     cpu: Cpu::measure(Needs::word_lengths_in, |doc, args| doc.word_lengths_in(args).median().unwrap_or(0.0)),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/median_word_length.cu"))
         .and_instructions_per_byte(180.0),

@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("newlines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.33),
+    cost: Cost::ns_per_byte(0.88),
     cpu: Cpu::count(|_| Needs::LINES, |doc, _| doc.lines().all.len() as i64 - 1),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/newlines.cu")),
 };

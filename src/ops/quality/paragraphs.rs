@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("paragraphs(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.33),
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(|_| Needs::LINES, paragraphs),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/paragraphs.cu")).and_instructions_per_byte(5.0),
 };

@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("short_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.66),
+    cost: Cost::ns_per_byte(0.88),
     cpu: Cpu::measure(|_| Needs::LINES, short_line_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/short_line_ratio.cu")).and_instructions_per_byte(15.0),
 };

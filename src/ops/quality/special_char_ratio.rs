@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("special_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.66),
+    cost: Cost::ns_per_byte(0.39),
     cpu: Cpu::measure(
         |_| Needs::CHARS,
         |doc, _| {

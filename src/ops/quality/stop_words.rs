@@ -30,7 +30,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("stop_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(1.18),
+    cost: Cost::ns_per_byte(0.85),
     cpu: Cpu::count(|_| Needs::WORDS, stop_words),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/stop_words.cu")).and_instructions_per_byte(100.0),
 };

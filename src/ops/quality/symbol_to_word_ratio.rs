@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("symbol_to_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.81),
+    cost: Cost::ns_per_byte(0.52),
     cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS), symbol_to_word_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/symbol_to_word_ratio.cu"))
         .and_instructions_per_byte(20.0),

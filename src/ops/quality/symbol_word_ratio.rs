@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("symbol_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(1.32),
+    cost: Cost::ns_per_byte(0.67),
     cpu: Cpu::measure(Needs::words_in, |doc, args| {
         let words = doc.words_in(args);
         // A symbol word has one of the signs.

@@ -22,7 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("unterminated_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.42),
+    cost: Cost::ns_per_byte(0.79),
     cpu: Cpu::measure(|_| Needs::LINES, unterminated_line_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/unterminated_line_ratio.cu"))
         .and_instructions_per_byte(25.0),

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.47),
+    cost: Cost::ns_per_byte(0.38),
     cpu: Cpu::count(Needs::word_counts_in, |doc, args| doc.word_counts_in(args).n_words as i64),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/words.cu")),
 };

@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("char_repetition_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(12.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(10.9).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::char_grams(args.count("n")),
         |doc, args| doc.char_grams().top_ratio(args.count("n")),

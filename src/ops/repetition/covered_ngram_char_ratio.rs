@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("covered_ngram_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(4.2).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::grams(args.count("n")),
         |doc, args| scan::ratio(doc.grams().level(args.count("n")).covered_chars, doc.grams().word_chars()),

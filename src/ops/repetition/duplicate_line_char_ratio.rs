@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("duplicate_line_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(1.05).and_ns_per_row(100.0),
     cpu: Cpu::measure(per_needs, |doc, args| {
         let lines = lines_of(doc, args);
         scan::ratio(lines.duplicate_chars(), per_of(doc, args, lines))

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("duplicate_ngram_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(2.2).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::joined_grams(args.count("n")),
         |doc, args| scan::ratio(doc.joined_grams().repeated_chars(args.count("n")), doc.n_chars()),

@@ -28,7 +28,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("nemo_top_ngram_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(4.0).and_ns_per_row(100.0),
     cpu: Cpu::measure(Needs::grams_in, nemo_top_ngram_ratio),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_top_ngram_ratio.cu"))
         .and_instructions_per_byte(50.0),

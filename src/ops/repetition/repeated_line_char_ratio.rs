@@ -25,7 +25,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("repeated_line_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(1.6).and_ns_per_row(100.0),
     cpu: Cpu::measure(per_needs, |doc, args| {
         let lines = lines_of(doc, args);
         scan::ratio(lines.repeated_chars, per_of(doc, args, lines))

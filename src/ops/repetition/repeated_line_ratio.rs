@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("repeated_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(1.1).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |_| Needs::LINE_REPEATS,
         |doc, args| {

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("top_ngram_covered_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(5.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(3.9).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::grams(args.count("n")),
         |doc, args| scan::ratio(doc.grams().level(args.count("n")).top_covered_chars, doc.grams().word_chars()),

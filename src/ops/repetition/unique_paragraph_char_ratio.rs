@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("unique_paragraph_char_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(0.79).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |_| Needs::PARAGRAPH_REPEATS,
         |doc, _| {

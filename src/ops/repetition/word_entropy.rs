@@ -19,7 +19,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("word_entropy(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(3.5).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(4.3).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |_| Needs::grams(1),
         |doc, _| {

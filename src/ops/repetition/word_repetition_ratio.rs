@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("word_repetition_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(10.0).and_ns_per_row(100.0), // estimate
+    cost: Cost::ns_per_byte(9.0).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::refined_grams(args.count("n")),
         |doc, args| {

@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("letter_word_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6), // estimate
+    cost: Cost::ns_per_byte(0.47),
     cpu: Cpu::measure(
         |_| Needs::WORD_KINDS,
         |doc, _| scan::ratio(doc.word_kinds().n_with_python_letter, doc.word_counts().n_words),

@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("line_count(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.1), // estimate
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(needs, |doc, args| for_each_line(doc, args, |_| {}) as i64),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/line_count.cu")).and_instructions_per_byte(2.0),
 };

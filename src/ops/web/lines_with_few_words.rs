@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("lines_with_few_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.4), // estimate
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, args| {

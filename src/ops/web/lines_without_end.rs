@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("lines_without_end(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // estimate
+    cost: Cost::ns_per_byte(0.81),
     cpu: Cpu::count(
         |_| Needs::LINES,
         |doc, args| {

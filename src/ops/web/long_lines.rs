@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("long_lines(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // estimate
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::count(needs, |doc, args| {
         let min_chars = args.count("min_chars");
         let mut n_hits = 0;

@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("mean_non_symbol_word_length(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6), // estimate
+    cost: Cost::ns_per_byte(0.48),
     cpu: Cpu::measure(
         |_| Needs::WORD_KINDS,
         |doc, _| {

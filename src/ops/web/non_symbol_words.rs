@@ -16,7 +16,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("non_symbol_words(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.6), // estimate
+    cost: Cost::ns_per_byte(0.5),
     cpu: Cpu::count(|_| Needs::WORD_KINDS, |doc, _| (doc.word_counts().n_words - doc.word_kinds().n_symbols) as i64),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/non_symbol_words.cu")),
 };

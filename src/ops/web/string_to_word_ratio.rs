@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("string_to_word_ratio(NULL, ['#'])", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.2), // estimate
+    cost: Cost::ns_per_byte(0.45), // estimate
     cpu: Cpu::measure(
         |_| Needs::WORDS,
         |doc, args| {

@@ -28,7 +28,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("untrimmed_short_line_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.3), // estimate
+    cost: Cost::ns_per_byte(0.75),
     cpu: Cpu::measure(needs, |doc, args| {
         let max_chars = args.count("max_chars");
         let mut n_hits = 0;

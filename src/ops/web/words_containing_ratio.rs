@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("words_containing_ratio(NULL)", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.5), // estimate
+    cost: Cost::ns_per_byte(0.57),
     cpu: Cpu::measure(|_| Needs::WORDS, |doc, args| scan::ratio(n_words_containing(doc, args), doc.words().len())),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/words_containing_ratio.cu"))
         .and_instructions_per_byte(200.0),

@@ -1,7 +1,7 @@
 //! What the items of a program are thought to cost on both sides: the placement's problem.
 //!
-//! Rows and bytes are guesses from the sizes of the files below, a typical document, and rules that keep half of their
-//! rows. They decide where operators run, never what they compute.
+//! Rows and bytes are guesses from the sizes of the files below, a typical document, and rules of which the first keeps
+//! half of its rows and later ones more. They decide where operators run, never what they compute.
 
 use super::groups::Aggregation;
 use super::items::Item;
@@ -67,7 +67,7 @@ pub(super) fn problem(
             resources: hint.1,
         });
         if matches!(item, Item::Rule(_)) {
-            rows = rows.after_rule(None);
+            rows = rows.after_rule();
         }
     }
     if let Some(aggregation) = aggregation {
