@@ -128,6 +128,19 @@ fn a_rule_on_a_field_moves_before_a_dearer_one() {
     ");
 }
 
+/// Each table is found in a walk of its own and paid in full; statistics of characters, words and lines share one walk, so
+/// that six of them are cheaper than two tables.
+#[test]
+fn many_statistics_of_one_walk_run_before_two_tables() {
+    let query = "FROM 'tests/corpus/data/docs.jsonl' |> \
+                 WHERE unique_line_ratio(text) >= 0.7 AND unique_paragraph_ratio(text) >= 0.7 |> \
+                 WHERE words(text) >= 50 AND longest_word(text) < 1000 AND ellipsis_line_ratio(text) <= 0.3 |> \
+                 WHERE digit_ratio(text) < 0.2 AND stop_words(text) >= 2 AND bullet_line_ratio(text) <= 0.9";
+    let explained = explained(&SourceText::new("query", query));
+    let place = |stage: &str| explained.find(&format!("pass over text ({stage}: "));
+    assert!(place("scan").is_some() && place("scan") < place("tables"), "{explained}");
+}
+
 #[test]
 fn three_wheres_and_an_extend_share_one_pass() {
     let explained = explained(&read(Path::new("tests/corpus/one_pass.cql")));

@@ -85,6 +85,15 @@ impl GramNeeds {
             && self.chars.has_all(part.chars)
     }
 
+    /// Whether each kind of n-grams that `part` has, of whatever length, is here.
+    pub(super) const fn has_kinds_of(self, part: GramNeeds) -> bool {
+        (part.words.is_empty() || !self.words.is_empty())
+            && (part.chinese.is_empty() || !self.chinese.is_empty())
+            && (part.refined.is_empty() || !self.refined.is_empty())
+            && (part.joined.is_empty() || !self.joined.is_empty())
+            && (part.chars.is_empty() || !self.chars.is_empty())
+    }
+
     pub(super) const fn is_empty(self) -> bool {
         self.words.is_empty()
             && self.chinese.is_empty()

@@ -145,6 +145,12 @@ impl Needs {
         self.parts & part.parts == part.parts && self.grams.has(part.grams)
     }
 
+    /// Whether the walks that find these parts are the ones that find `part`: tables and kinds of n-grams take one each, all
+    /// else is found in the first.
+    pub const fn has_walks_of(self, part: Needs) -> bool {
+        part.parts & Self::TABLES & !self.parts == 0 && self.grams.has_kinds_of(part.grams)
+    }
+
     /// The same for a kernel.
     pub fn on_device(self) -> DeviceNeeds {
         DeviceNeeds {

@@ -6,7 +6,7 @@
 use super::groups::Aggregation;
 use super::items::Item;
 use crate::config::DeviceChoice;
-use crate::cost::{GpuWork, Reason, Rows, TEXT_BYTES_PER_ROW, gpu_seconds};
+use crate::cost::{GpuWork, Reason, Rows, TEXT_BYTES_PER_ROW, gpu_seconds, pass_ns_per_row};
 use crate::exec::{AnnotateExec, Program, Work};
 use crate::gpu::Type;
 use crate::logical::{OperatorCall, Resources};
@@ -20,8 +20,6 @@ use std::sync::Arc;
 
 /// Bytes of text for each byte of a compressed file.
 const UNPACKED: f64 = 3.0;
-/// What each further statistic of a pass adds to the dearest, as a share of its own cost.
-const FURTHER_STATISTIC: f64 = 0.1;
 
 /// The problem of placing `items`, and after them an aggregation. `why_not` says why a device cannot do one.
 pub(super) fn problem(
@@ -135,14 +133,8 @@ fn cpu_ns(program: &Program, item: &Item, items: &[Item], has_kernel: bool) -> f
         return program.rules[*rule].ns_per_row;
     };
     let pass = |columns: &[usize]| {
-        let mut costs: Vec<f64> = columns
-            .iter()
-            .filter_map(|column| call_of(program, *column))
-            .map(|call| call.spec.cost.total_ns(1, TEXT_BYTES_PER_ROW as usize))
-            .collect();
-        costs.sort_by(f64::total_cmp);
-        let dearest = costs.pop().unwrap_or(0.0);
-        dearest + FURTHER_STATISTIC * costs.iter().sum::<f64>()
+        let calls: Vec<OperatorCall> = columns.iter().filter_map(|column| call_of(program, *column)).collect();
+        pass_ns_per_row(&calls)
     };
     match &program.steps[*step].work {
         Work::Pass { .. } => {

@@ -24,11 +24,6 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A typical document, to compare costs per byte with costs per row.
-const TEXT_BYTES: f64 = 2_000.0;
-/// What each further statistic of a pass adds to the dearest, as a share of its own cost.
-const FURTHER_STATISTIC: f64 = 0.1;
-
 /// Whether an expression is a call that may be computed elsewhere and shared.
 pub(super) fn is_shared_call(expr: &Arc<dyn PhysicalExpr>) -> bool {
     OperatorCall::of(expr.as_ref()).is_some_and(|call| call.spec.effects.is_movable())
@@ -242,9 +237,8 @@ impl<'a> Builder<'a> {
                     // One that reads the text itself shares nothing: it runs when it is asked for.
                     Cpu::Statistic(statistic) if (statistic.needs)(&call.args) != Needs::TEXT => {
                         let needs = (statistic.needs)(&call.args);
-                        let price_ns = call.spec.cost.total_ns(1, TEXT_BYTES as usize);
                         if let Some(&step) = passes.get(&(*document, needs.stage())) {
-                            join(&mut steps[step], (column, call.clone()), label, needs, price_ns);
+                            join(&mut steps[step], (column, call.clone()), label, needs);
                             step_of.push(step);
                             continue;
                         }
@@ -263,7 +257,7 @@ impl<'a> Builder<'a> {
                 None => Work::Expr { column, expr: Narrow::new(Arc::clone(&made.expr), schema, self.n_inputs)?, label },
             };
             let ns_per_row = match &made.call {
-                Some((call, _)) => call.spec.cost.total_ns(1, TEXT_BYTES as usize),
+                Some((call, _)) => call.spec.cost.total_ns(1, cost::TEXT_BYTES_PER_ROW as usize),
                 None => cost::ns_per_row(&made.expr, schema, self.prices)?,
             };
             let mut needs = vec![];
@@ -280,15 +274,13 @@ impl<'a> Builder<'a> {
 }
 
 /// Adds a statistic to a pass.
-fn join(step: &mut Step, statistic: (usize, OperatorCall), label: String, needs: Needs, price_ns: f64) {
+fn join(step: &mut Step, statistic: (usize, OperatorCall), label: String, needs: Needs) {
     if let Work::Pass { needs: all, statistics, labels, .. } = &mut step.work {
         *all = all.and(needs);
         statistics.push(statistic);
         labels.push(label);
+        step.ns_per_row = cost::pass_ns_per_row(statistics.iter().map(|(_, call)| call));
     }
-    let (dear, cheap) =
-        if price_ns > step.ns_per_row { (price_ns, step.ns_per_row) } else { (step.ns_per_row, price_ns) };
-    step.ns_per_row = dear + cheap * FURTHER_STATISTIC;
 }
 
 /// The steps that these columns need, each after those it needs itself.
