@@ -80,6 +80,9 @@ pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<Arra
     })
 }
 
+/// Places in a document are counted in 32 bits, with some room for what is padded.
+const LONGEST_BYTES: usize = u32::MAX as usize - 64;
+
 /// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
 /// with a value for each of `rows`, or for every document if `None`.
 pub fn evaluate_statistics(
@@ -103,8 +106,7 @@ pub fn evaluate_statistics(
     for place in 0..n_rows {
         let row = rows.map_or(place, |rows| rows[place] as usize);
         match texts.get(row) {
-            // Places in a document are counted in 32 bits.
-            Some(text) if text.len() >= u32::MAX as usize => {
+            Some(text) if text.len() > LONGEST_BYTES => {
                 return Err(fault(first, "a document of 4 GiB or more; cut it before"));
             }
             Some(text) => {

@@ -180,8 +180,8 @@ impl Effects {
     }
 }
 
-/// What one evaluation costs on one core, in nanoseconds. Those of statistics were measured by themselves, on web pages of
-/// 3 kB (`cargo bench --bench one_pass -- --each`); what was not measured says that it is an estimate.
+/// What one evaluation costs on one core, in nanoseconds. Those of statistics that need no options were measured by
+/// themselves, on web pages of 3 kB (`cargo bench --bench one_pass -- --each`); some others are marked as estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// For each byte of the document.
