@@ -5,10 +5,13 @@
 
 use super::TEXT_BYTES_PER_ROW;
 use crate::logical::OperatorCall;
-use crate::ops::{Cpu, Needs};
+use crate::ops::{Cost, Cpu, Needs, Stage};
 
 /// What a statistic adds to a pass that finds all it needs, as a share of its own cost.
 const FURTHER_STATISTIC: f64 = 0.1;
+
+/// Costs are not known better than this: what seems to add less adds nothing, and the order written stands.
+const UNCERTAIN_NS_PER_BYTE: f64 = 0.03;
 
 /// What these statistics cost together, for a typical document.
 pub fn pass_ns_per_row<'c>(statistics: impl IntoIterator<Item = &'c OperatorCall>) -> f64 {
@@ -29,4 +32,17 @@ pub fn pass_ns_per_row<'c>(statistics: impl IntoIterator<Item = &'c OperatorCall
         found = Some(found.map_or(needs, |found| found.and(needs)));
     }
     total_ns
+}
+
+/// What a statistic adds to the first walk over a typical document, which finds all it needs. Next to nothing for one
+/// that is read off a table or n-grams: finding those is the work.
+pub fn in_pass_ns_per_row(call: &OperatorCall) -> f64 {
+    let Cpu::Statistic(statistic) = &call.spec.cpu else { return 0.0 };
+    let needs = (statistic.needs)(&call.args);
+    if needs == Needs::TEXT || needs.stage() != Stage::Scan {
+        return 0.0;
+    }
+    let walk = Cost::ns_per_byte(needs.walk_ns_per_byte() + UNCERTAIN_NS_PER_BYTE);
+    let of_row = |cost: Cost| cost.total_ns(1, TEXT_BYTES_PER_ROW as usize);
+    (of_row(call.spec.cost) - of_row(walk)).max(0.0)
 }

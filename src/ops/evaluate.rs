@@ -1,15 +1,15 @@
-//! Computes an operator on a column of documents.
+//! Computes an operator on a column of documents. Statistics are computed several at a time (`statistics.rs`).
 //!
 //! Invariant: the result has one row for each document and the type the spec declares; a null document gives null
 //! unless batch code says otherwise.
 
-use super::doc::{Doc, Needs};
-use super::spec::{Cpu, OpSpec, Returns, Statistic, StatisticValue, struct_fields};
+use super::spec::{Cpu, OpSpec, Returns, struct_fields};
+use super::statistics::evaluate_statistics;
 use super::value::Args;
 use crate::{Error, Result, bug};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, BooleanBuilder, Float64Array, Float64Builder,
-    Int64Array, Int64Builder, LargeStringArray, ListArray, StringArray, StringBuilder, StringViewArray, StructArray,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Float64Array, Float64Builder, Int64Array, Int64Builder,
+    LargeStringArray, ListArray, StringArray, StringBuilder, StringViewArray, StructArray,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
@@ -17,11 +17,22 @@ use std::sync::Arc;
 
 /// The operator's value for each document. `documents` is `Utf8`, `LargeUtf8` or `Utf8View`, sliced or not.
 pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<ArrayRef> {
+    evaluate_fields(spec, documents, args, None)
+}
+
+/// The same; of an operator that gives records, fields of text that are not named in `wanted` may be null.
+/// Nobody reads them.
+pub fn evaluate_fields(
+    spec: &OpSpec,
+    documents: &ArrayRef,
+    args: &Args,
+    wanted: Option<&[String]>,
+) -> Result<ArrayRef> {
     if let Cpu::Batch(kernel) = &spec.cpu {
         return checked(spec, documents.len(), kernel(documents, args)?);
     }
     if let Cpu::Statistic(_) = &spec.cpu {
-        let column = evaluate_statistics(&[(spec, args)], documents, None)?.pop();
+        let column = evaluate_statistics(&[(spec, args)], documents, None, &[])?.pop();
         return column.ok_or_else(|| bug!("one statistic gives one column"));
     }
     let texts = Texts::of(spec, documents)?;
@@ -53,7 +64,7 @@ pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<Arra
             let Returns::Struct(fields) = spec.returns else {
                 return Err(bug!("operator `{}` writes records and returns {}", spec.name, spec.returns));
             };
-            let mut record = Record::new(spec, fields, documents.len())?;
+            let mut record = Record::new(spec, fields, documents.len())?.with_only(wanted);
             for i in 0..texts.len() {
                 match texts.get(i) {
                     Some(text) => of(text, args, &mut record),
@@ -80,94 +91,6 @@ pub fn evaluate(spec: &OpSpec, documents: &ArrayRef, args: &Args) -> Result<Arra
     })
 }
 
-/// Places in a document are counted in 32 bits, with some room for what is padded.
-const LONGEST_BYTES: usize = u32::MAX as usize - 64;
-
-/// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
-/// with a value for each of `rows`, or for every document if `None`.
-pub fn evaluate_statistics(
-    calls: &[(&OpSpec, &Args)],
-    documents: &ArrayRef,
-    rows: Option<&[u32]>,
-) -> Result<Vec<ArrayRef>> {
-    let Some((first, _)) = calls.first() else { return Ok(vec![]) };
-    let texts = Texts::of(first, documents)?;
-    let n_rows = rows.map_or(documents.len(), <[u32]>::len);
-    let mut columns =
-        calls.iter().map(|(spec, args)| StatisticColumn::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
-    let nulls = documents.logical_nulls().map(|nulls| match rows {
-        None => nulls,
-        Some(rows) => {
-            NullBuffer::new(BooleanBuffer::collect_bool(n_rows, |place| nulls.is_valid(rows[place] as usize)))
-        }
-    });
-    let needs = columns.iter().fold(Needs::TEXT, |needs, column| needs.and((column.statistic.needs)(column.args)));
-    let mut doc = Doc::new();
-    for place in 0..n_rows {
-        let row = rows.map_or(place, |rows| rows[place] as usize);
-        match texts.get(row) {
-            Some(text) if text.len() > LONGEST_BYTES => {
-                return Err(fault(first, "a document of 4 GiB or more; cut it before"));
-            }
-            Some(text) => {
-                doc.read(text, needs);
-                columns.iter_mut().for_each(|column| column.push(&doc));
-            }
-            None => columns.iter_mut().for_each(StatisticColumn::skip),
-        }
-    }
-    Ok(columns.into_iter().map(|column| column.finish(nulls.clone())).collect())
-}
-
-/// The values of one statistic, with a neutral one where there is no document.
-struct StatisticColumn<'a> {
-    statistic: Statistic,
-    args: &'a Args,
-    values: StatisticValues,
-}
-
-enum StatisticValues {
-    Int(fn(&Doc, &Args) -> i64, Vec<i64>),
-    Float(fn(&Doc, &Args) -> f64, Vec<f64>),
-    Bool(fn(&Doc, &Args) -> bool, BooleanBufferBuilder),
-}
-
-impl<'a> StatisticColumn<'a> {
-    fn new(spec: &OpSpec, args: &'a Args, n_rows: usize) -> Result<Self> {
-        let Cpu::Statistic(statistic) = spec.cpu else { return Err(bug!("`{}` is no statistic", spec.name)) };
-        let values = match statistic.value {
-            StatisticValue::Int(of) => StatisticValues::Int(of, Vec::with_capacity(n_rows)),
-            StatisticValue::Float(of) => StatisticValues::Float(of, Vec::with_capacity(n_rows)),
-            StatisticValue::Bool(of) => StatisticValues::Bool(of, BooleanBufferBuilder::new(n_rows)),
-        };
-        Ok(Self { statistic, args, values })
-    }
-
-    fn push(&mut self, doc: &Doc) {
-        match &mut self.values {
-            StatisticValues::Int(of, values) => values.push(of(doc, self.args)),
-            StatisticValues::Float(of, values) => values.push(of(doc, self.args)),
-            StatisticValues::Bool(of, values) => values.append(of(doc, self.args)),
-        }
-    }
-
-    fn skip(&mut self) {
-        match &mut self.values {
-            StatisticValues::Int(_, values) => values.push(0),
-            StatisticValues::Float(_, values) => values.push(0.0),
-            StatisticValues::Bool(_, values) => values.append(false),
-        }
-    }
-
-    fn finish(self, nulls: Option<NullBuffer>) -> ArrayRef {
-        match self.values {
-            StatisticValues::Int(_, values) => Arc::new(Int64Array::new(values.into(), nulls)),
-            StatisticValues::Float(_, values) => Arc::new(Float64Array::new(values.into(), nulls)),
-            StatisticValues::Bool(_, values) => Arc::new(BooleanArray::new(values.build(), nulls)),
-        }
-    }
-}
-
 /// Batch code may come from a user of the library: its result is checked before the plan relies on it.
 fn checked(spec: &OpSpec, n_docs: usize, result: ArrayRef) -> Result<ArrayRef> {
     let wanted = spec.returns.data_type();
@@ -183,14 +106,14 @@ fn checked(spec: &OpSpec, n_docs: usize, result: ArrayRef) -> Result<ArrayRef> {
 }
 
 /// A column of documents in any of Arrow's text layouts.
-enum Texts<'a> {
+pub(super) enum Texts<'a> {
     Utf8(&'a StringArray),
     LargeUtf8(&'a LargeStringArray),
     Utf8View(&'a StringViewArray),
 }
 
 impl<'a> Texts<'a> {
-    fn of(spec: &OpSpec, documents: &'a ArrayRef) -> Result<Self> {
+    pub(super) fn of(spec: &OpSpec, documents: &'a ArrayRef) -> Result<Self> {
         match documents.data_type() {
             DataType::Utf8 => Ok(Texts::Utf8(documents.as_string())),
             DataType::LargeUtf8 => Ok(Texts::LargeUtf8(documents.as_string())),
@@ -207,7 +130,8 @@ impl<'a> Texts<'a> {
         }
     }
 
-    fn get(&self, i: usize) -> Option<&'a str> {
+    #[inline]
+    pub(super) fn get(&self, i: usize) -> Option<&'a str> {
         match self {
             Texts::Utf8(array) => array.is_valid(i).then(|| array.value(i)),
             Texts::LargeUtf8(array) => array.is_valid(i).then(|| array.value(i)),
@@ -241,13 +165,16 @@ impl TextColumn {
     }
 }
 
-fn fault(spec: &OpSpec, problem: &str) -> Error {
+pub(super) fn fault(spec: &OpSpec, problem: &str) -> Error {
     Error::Data(format!("operator `{}`: {problem}", spec.name))
 }
 
 /// The row that [`Cpu::Record`] code fills: one call for each field, in the order declared.
 pub struct Record {
+    names: Vec<&'static str>,
     columns: Vec<FieldColumn>,
+    /// Whether anybody reads each of the fields.
+    wanted: Vec<bool>,
     next: usize,
     problem: Option<String>,
 }
@@ -293,7 +220,21 @@ impl Record {
                 }
             })
             .collect::<Result<_>>()?;
-        Ok(Self { columns, next: 0, problem: None })
+        let names = fields.iter().map(|(name, _)| *name).collect();
+        Ok(Self { names, columns, wanted: vec![true; fields.len()], next: 0, problem: None })
+    }
+
+    /// Fields that are not named are null.
+    fn with_only(mut self, wanted: Option<&[String]>) -> Self {
+        if let Some(wanted) = wanted {
+            self.wanted = self.names.iter().map(|name| wanted.iter().any(|wanted| wanted == name)).collect();
+        }
+        self
+    }
+
+    /// Whether anybody reads this field. What is written to one that nobody reads is not kept.
+    pub fn wants(&self, field: &str) -> bool {
+        self.names.iter().zip(&self.wanted).any(|(name, wanted)| *wanted && *name == field)
     }
 
     /// The next field, a whole number.
@@ -326,9 +267,11 @@ impl Record {
         self
     }
 
-    /// The next field, text.
+    /// The next field, text; it is copied only if somebody reads it.
     pub fn text(&mut self, value: &str) -> &mut Self {
+        let is_wanted = self.wanted.get(self.next) != Some(&false);
         match self.columns.get_mut(self.next) {
+            Some(FieldColumn::Text(column)) if !is_wanted => column.builder.append_null(),
             Some(FieldColumn::Text(column)) => {
                 if let Err(problem) = column.push(value) {
                     self.problem = Some(problem);

@@ -31,6 +31,7 @@ pub(crate) mod scan;
 mod signals;
 pub(crate) mod simd;
 mod spec;
+mod statistics;
 mod text;
 mod text_set;
 mod url;
@@ -43,10 +44,11 @@ pub use doc::{
     CharCounts, CharGrams, DeviceNeeds, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable,
     Repeats, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
 };
-pub use evaluate::{Items, Record, evaluate, evaluate_statistics};
+pub use evaluate::{Items, Record, evaluate, evaluate_fields};
 pub use param::{Param, ParamType, TextForm};
 pub use registry::Registry;
 pub use spec::{
     BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic, StatisticValue,
 };
+pub use statistics::{Gate, Range, evaluate_statistics};
 pub use value::{Args, Literal, Value};

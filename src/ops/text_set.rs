@@ -32,6 +32,22 @@ pub(crate) struct TextSet {
     members: Vec<String>,
 }
 
+/// Room for words that can be members.
+pub(crate) struct Candidates([Word; 64]);
+
+impl Default for Candidates {
+    fn default() -> Self {
+        Self([Word { start: 0, end: 0 }; 64])
+    }
+}
+
+impl Candidates {
+    /// How many words there is room for.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     key: u64,
@@ -99,18 +115,9 @@ impl TextSet {
     #[inline(always)]
     fn count_members(&self, text: &[u8], words: &[Word]) -> usize {
         let mut n_members = 0;
-        let mut candidates = [Word { start: 0, end: 0 }; 64];
-        for words in words.chunks(candidates.len()) {
-            // Words come without a pattern that a processor could foresee. So each is written to the next place, which is
-            // kept or not, and what is decided about those that are left mostly goes one way. Plain loops: what a closure
-            // does might be compiled for another processor.
-            let mut n_candidates = 0;
-            for word in words {
-                candidates[n_candidates % candidates.len()] = *word;
-                let first = text.get(word.start as usize).copied().unwrap_or(0);
-                n_candidates += usize::from(self.may_contain(first, word.n_bytes()));
-            }
-            for word in &candidates[..n_candidates] {
+        let mut room = Candidates::default();
+        for words in words.chunks(room.len()) {
+            for word in self.candidates(text, words, &mut room) {
                 n_members += if self.is_one_look {
                     usize::from(self.is_in_its_slot(text, *word))
                 } else {
@@ -119,6 +126,22 @@ impl TextSet {
             }
         }
         n_members
+    }
+
+    /// The words, of at most as many as there is room for, that can be members by their first byte and length.
+    ///
+    /// Words come without a pattern that a processor could foresee. So each is written to the next place, which is kept or
+    /// not, and what is decided about those that are left mostly goes one way.
+    #[inline(always)]
+    pub(crate) fn candidates<'c>(&self, text: &[u8], words: &[Word], room: &'c mut Candidates) -> &'c [Word] {
+        let mut n_candidates = 0;
+        // A plain loop: what a closure does might be compiled for another processor.
+        for word in words {
+            room.0[n_candidates % room.0.len()] = *word;
+            let first = text.get(word.start as usize).copied().unwrap_or(0);
+            n_candidates += usize::from(self.may_contain(first, word.n_bytes()));
+        }
+        &room.0[..n_candidates]
     }
 
     /// Whether a word is a member, if one look tells: nothing is decided on the way to the answer.
@@ -173,6 +196,7 @@ impl TextSet {
     }
 
     /// Whether `text` ends with a member.
+    #[inline]
     pub(crate) fn ends(&self, text: &[u8]) -> bool {
         let Some(&last) = text.last() else { return self.has_empty };
         let end = self.last[usize::from(last)];

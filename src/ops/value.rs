@@ -127,48 +127,58 @@ impl Args {
         written
     }
 
+    /// Asked of every document. Inlined, so that the name, which is a constant, is compared in a register.
+    #[inline(always)]
     fn position(&self, name: &str) -> Option<usize> {
         let found = self.options.iter().position(|param| param.name == name);
         debug_assert!(found.is_some(), "the spec has no option `{name}`");
         found
     }
 
+    #[inline(always)]
     fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(self.position(name)?)
     }
 
     /// A whole-number option. Asking for an option that the spec does not have gives 0 (as for the others, the
     /// neutral value); debug builds stop.
+    #[inline]
     pub fn int(&self, name: &str) -> i64 {
         if let Some(Value::Int(n)) = self.get(name) { *n } else { 0 }
     }
 
     /// A count: negative values are 0, values past the address space its end.
+    #[inline]
     pub fn count(&self, name: &str) -> usize {
         usize::try_from(self.int(name).max(0)).unwrap_or(usize::MAX)
     }
 
     /// A number option.
+    #[inline]
     pub fn float(&self, name: &str) -> f64 {
         if let Some(Value::Float(n)) = self.get(name) { *n } else { 0.0 }
     }
 
     /// A true-or-false option.
+    #[inline]
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Value::Bool(true)))
     }
 
     /// A text option.
+    #[inline]
     pub fn text(&self, name: &str) -> &str {
         if let Some(Value::Text(text)) = self.get(name) { text } else { "" }
     }
 
     /// A list option, in the order given.
+    #[inline]
     pub fn texts(&self, name: &str) -> &[String] {
         if let Some(Value::TextList(texts)) = self.get(name) { texts } else { &[] }
     }
 
     /// The members of a list option, for asking about many texts.
+    #[inline]
     pub(crate) fn set(&self, name: &str) -> &TextSet {
         self.position(name).and_then(|position| self.sets.get(position)).unwrap_or(&EMPTY)
     }

@@ -10,6 +10,7 @@ use super::program::{Program, Rule};
 use super::rows::Rows;
 use crate::Error;
 use crate::exec::text_bytes::text_bytes_per_row;
+use crate::ops::Gate;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
@@ -63,11 +64,13 @@ impl Evaluator {
         if self.wants_all() {
             self.apply_all(batch, &mut rows, &text_bytes)?;
         } else {
-            for &index in self.order.current().iter() {
+            let order = self.order.current();
+            for (at, &index) in order.iter().enumerate() {
                 if rows.n_alive == 0 {
                     break;
                 }
-                self.apply(index, &mut rows, &mut text_bytes).map_err(|error| locate(&program.rules[index], error))?;
+                self.apply(&order[at..], &mut rows, &mut text_bytes)
+                    .map_err(|error| locate(&program.rules[index], error))?;
             }
         }
         if let Some(recorder) = &mut self.recorder {
@@ -82,7 +85,7 @@ impl Evaluator {
                 return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
             }
             for step in output.columns.iter().flat_map(|&column| program.steps_for(column)) {
-                self.ensure(step, &mut rows)?;
+                self.ensure(step, &mut rows, &[])?;
             }
             columns.push(rows.values(output)?);
         }
@@ -90,11 +93,13 @@ impl Evaluator {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 
-    fn apply(&mut self, index: usize, rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
+    /// Drops the rows that the first of these rules does not keep; the others come after it.
+    fn apply(&mut self, rules: &[usize], rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
+        let Some(&index) = rules.first() else { return Ok(()) };
         let program = Arc::clone(&self.program);
         let rule = &program.rules[index];
         for &step in &rule.needs {
-            self.ensure(step, rows)?;
+            self.ensure(step, rows, &program.gates(step, rules))?;
         }
         let n_before = rows.n_alive;
         let started = Instant::now();
@@ -150,7 +155,7 @@ impl Evaluator {
             return Ok(vec![]);
         }
         for &step in &rule.needs {
-            self.ensure(step, rows)?;
+            self.ensure(step, rows, &[])?;
         }
         self.metrics.rules[index].rows_evaluated.add(rows.n_alive);
         let _timer = self.metrics.rules[index].elapsed.timer();
@@ -162,12 +167,12 @@ impl Evaluator {
         Ok(failing.map(|(row, _)| rows.places().map_or(row as u32, |places| places[row])).collect())
     }
 
-    fn ensure(&self, step: usize, rows: &mut Rows<'_>) -> Result<()> {
+    fn ensure(&self, step: usize, rows: &mut Rows<'_>, gates: &[Gate]) -> Result<()> {
         if rows.has_run(step) {
             return Ok(());
         }
         let started = Instant::now();
-        rows.run(step)?;
+        rows.run(step, gates)?;
         let elapsed = started.elapsed();
         let metrics = &self.metrics.steps[step];
         metrics.rows.add(rows.n_alive);
@@ -246,7 +251,7 @@ impl Evaluator {
             }
             for &step in &rule.needs {
                 if !rows.has_run(step) {
-                    rows.run(step)?;
+                    rows.run(step, &[])?;
                 }
             }
             if let (Some(recorder), Some(keep)) = (&mut self.recorder, rows.holds(&rule.condition)?) {

@@ -1,8 +1,8 @@
 //! The order of the rules: cheap and selective ones first, learned while running.
 //!
-//! The next rule is always the one with the least cost / (1 − selectivity), where the cost is that of the rule and of
-//! the steps it needs that no rule before it has paid for. Before anything is known, every rule is taken to keep half
-//! of its rows and costs are the operators' own estimates; then both are measured.
+//! The next rule is always the one with the least cost / (1 − selectivity), where the cost is that of the rule, of what
+//! its statistics add to their pass, and of the steps it needs that no rule before it has paid for. Before anything is
+//! known, every rule is taken to keep half of its rows and costs are the operators' own estimates; then both are measured.
 //!
 //! Invariant: a rule that can fail stays behind the rules written before it. Any order gives the same rows.
 
@@ -85,7 +85,7 @@ impl RuleOrder {
         }
         *next_look = rows * 2;
         let costs = |rule: usize| Estimate {
-            ns_per_row: self.rules[rule].ns_per_row(program.rules[rule].ns_per_row),
+            ns_per_row: self.rules[rule].ns_per_row(program.rules[rule].ns_per_row) + program.rules[rule].in_pass_ns,
             selectivity: self.rules[rule].selectivity(),
         };
         let step_ns = |step: usize| self.steps[step].ns_per_row(program.steps[step].ns_per_row);
@@ -96,7 +96,7 @@ impl RuleOrder {
 
 /// What a rule is thought to cost by itself and to keep.
 pub struct Estimate {
-    /// Without the steps it needs.
+    /// Without the steps it needs, but with what it alone wants of them.
     pub ns_per_row: f64,
     /// The share of rows that it keeps.
     pub selectivity: f64,

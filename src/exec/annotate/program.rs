@@ -11,7 +11,7 @@
 //! Not here: making a program from a plan (`physical::OnePass`), running it (`rows.rs`).
 
 use crate::logical::{Hint, OperatorCall};
-use crate::ops::{Needs, Stage};
+use crate::ops::{Gate, Needs, Range, Stage};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::prep_null_mask_filter;
 use arrow::datatypes::SchemaRef;
@@ -90,6 +90,8 @@ pub enum Work {
         column: usize,
         /// The call.
         call: OperatorCall,
+        /// The fields of its records that are read; `None`: the records as they are.
+        fields: Option<Vec<String>>,
         /// As a user would write it.
         label: String,
     },
@@ -119,6 +121,11 @@ pub struct Rule {
     pub written: usize,
     /// An estimate for one row, without the steps it needs.
     pub ns_per_row: f64,
+    /// What the statistics that it reads add to their passes, for one row: what is saved if another rule drops the row
+    /// before.
+    pub in_pass_ns: f64,
+    /// The column whose values it keeps if they are in a range, and the range, if it is such a rule.
+    pub keeps: Option<(usize, Range)>,
     /// What the condition compares and with what, if it compares with a constant: for the ledger.
     pub compared: Option<Compared>,
 }
@@ -202,6 +209,22 @@ impl Narrow {
 }
 
 impl Program {
+    /// What a pass can know of rules that run in this order from now on, so that it stops at a document that one of
+    /// them drops.
+    ///
+    /// A rule that reads more of the pass than one value ends the list: it may come to see only values that were computed.
+    pub fn gates(&self, step: usize, rules: &[usize]) -> Vec<Gate> {
+        let Work::Pass { statistics, .. } = &self.steps[step].work else { return vec![] };
+        let readers = rules.iter().map(|&rule| &self.rules[rule]).filter(|rule| rule.needs.contains(&step));
+        readers
+            .map_while(|rule| {
+                let (column, range) = rule.keeps?;
+                let statistic = statistics.iter().position(|(made, _)| *made == column)?;
+                Some(Gate { statistic, range })
+            })
+            .collect()
+    }
+
     /// The steps that column `index` needs, in the order in which they can run. None for an input's column.
     pub fn steps_for(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let step = index.checked_sub(self.n_inputs).and_then(|slot| self.step_of.get(slot)).copied();

@@ -5,7 +5,7 @@
 //! still alive; a column is cut down to them only when an expression or the output reads it.
 
 use super::program::{Narrow, Program, Work};
-use crate::ops::{Args, OpSpec, evaluate, evaluate_statistics};
+use crate::ops::{Args, Gate, OpSpec, evaluate_fields, evaluate_statistics};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::take;
 use datafusion::error::Result;
@@ -51,22 +51,22 @@ impl<'a> Rows<'a> {
         column.is_none_or(|column| self.computed[column - self.program.n_inputs].is_some())
     }
 
-    /// Runs a step on the rows alive.
-    pub fn run(&mut self, step: usize) -> Result<()> {
+    /// Runs a step on the rows alive. Rows that `gates` stop must be dropped before anything else reads what it computes.
+    pub fn run(&mut self, step: usize, gates: &[Gate]) -> Result<()> {
         let program = self.program;
         match &program.steps[step].work {
             Work::Pass { document, statistics, .. } => {
                 let calls: Vec<(&OpSpec, &Args)> =
                     statistics.iter().map(|(_, call)| (call.spec.as_ref(), call.args.as_ref())).collect();
                 let (generation, documents) = self.stored(*document)?;
-                let values = evaluate_statistics(&calls, &documents, self.alive[generation].as_deref())?;
+                let values = evaluate_statistics(&calls, &documents, self.alive[generation].as_deref(), gates)?;
                 for ((column, _), values) in statistics.iter().zip(values) {
                     self.store(*column, values);
                 }
             }
-            Work::Call { document, column, call, .. } => {
+            Work::Call { document, column, call, fields, .. } => {
                 let documents = self.column(*document)?;
-                self.store(*column, evaluate(&call.spec, &documents, &call.args)?);
+                self.store(*column, evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?);
             }
             Work::Expr { column, expr, .. } => {
                 let values = expr.evaluate(self.columns_of(expr)?, self.n_alive)?.into_array(self.n_alive)?;

@@ -39,20 +39,32 @@ impl Masks {
     pub(super) fn of<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Self {
         let bytes = u8x64::from_slice(simd, block);
         let letter = within(bytes | 0x20, b'a', b'z');
-        let control = within(bytes, b'\t', b'\r');
-        Self {
-            // 0x1c..=0x20 are the four separators and the space.
-            space: (control | within(bytes, 0x1c, b' ')).to_bitmask(),
-            blank: (control | bytes.simd_eq(b' ')).to_bitmask(),
-            feed: bytes.simd_eq(b'\n').to_bitmask(),
-            rare_break: (within(bytes, 0x0b, b'\r') | within(bytes, 0x1c, 0x1e)).to_bitmask(),
+        let feed = bytes.simd_eq(b'\n').to_bitmask();
+        let wide = bytes.simd_ge(0x80).to_bitmask();
+        let mut masks = Self {
+            space: feed | bytes.simd_eq(b' ').to_bitmask(),
+            blank: 0,
+            feed,
+            rare_break: 0,
             graphic: within(bytes, b'!', b'~').to_bitmask(),
             letter: letter.to_bitmask(),
             capital: within(bytes, b'A', b'Z').to_bitmask(),
             alphanumeric: (letter | within(bytes, b'0', b'9')).to_bitmask(),
-            wide: bytes.simd_ge(0x80).to_bitmask(),
-            inner: within(bytes, 0x80, 0xbf).to_bitmask(),
+            wide,
+            inner: 0,
+        };
+        masks.blank = masks.space;
+        // Most texts have no control characters but line feeds, and many nothing outside ASCII.
+        if bytes.simd_lt(b' ').to_bitmask() != feed {
+            let control = within(bytes, b'\t', b'\r').to_bitmask();
+            masks.blank |= control;
+            masks.space |= control | within(bytes, 0x1c, 0x1f).to_bitmask();
+            masks.rare_break = (within(bytes, 0x0b, b'\r') | within(bytes, 0x1c, 0x1e)).to_bitmask();
         }
+        if wide != 0 {
+            masks.inner = within(bytes, 0x80, 0xbf).to_bitmask();
+        }
+        masks
     }
 }
 

@@ -10,11 +10,14 @@
 //! the level before left over, which in prose is next to nothing from 4 on, and texts are compared for single words
 //! only. What statistics ask is summed up level by level; the n-grams themselves are not kept.
 //!
+//! If nobody asks about single words, those are left out whose pairs with their neighbours cannot repeat (`counters.rs`).
+//!
 //! Invariant: exact, in time and memory linear in the words times the longest n.
 //! Not here: n-grams that are compared without their word boundaries (`joined.rs`).
 
+use super::counters::Counters;
 use super::gram_needs::Lengths;
-use super::intern::{Pairs, Pieces};
+use super::intern::{Pairs, Pieces, piece_hash};
 use super::words::Word;
 
 /// The longest n-gram that can be asked for.
@@ -25,7 +28,7 @@ pub const LONGEST_GRAM: usize = 64;
 pub struct Grams {
     /// Characters in the words before each word, and in all at the end.
     chars_before: Vec<u32>,
-    /// How often each distinct word occurs, in the order of first occurrence.
+    /// How often each distinct word occurs, in the order of first occurrence. For the 1-grams only.
     pub word_counts: Vec<u32>,
     /// What was asked for, and found: a level for each n, up to the longest that repeats. Levels that were only passed
     /// through hold nothing.
@@ -33,6 +36,9 @@ pub struct Grams {
     levels: Vec<Level>,
     pieces: Pieces,
     pairs: Pairs,
+    /// A hash of each word, and what rules out pairs of them.
+    hashes: Vec<u64>,
+    counters: Counters,
     found: Vec<Found>,
     /// Those of `found` that follow directly on the one before.
     neighbours: Vec<u32>,
@@ -116,6 +122,11 @@ impl Grams {
         self.asked = asked;
         self.measure(text, words);
         self.levels.clear();
+        if asked.has(1) {
+            self.find_all(words.len());
+        } else {
+            self.find_in_pairs(text.as_bytes(), words);
+        }
         self.number_words(text.as_bytes(), words);
         self.word_counts.clear();
         self.word_counts.extend(self.tallies.all().iter().map(|tally| tally.count));
@@ -147,19 +158,42 @@ impl Grams {
         }
     }
 
-    fn number_words(&mut self, text: &[u8], words: &[Word]) {
+    /// Takes all words.
+    fn find_all(&mut self, n_words: usize) {
         self.found.clear();
-        self.found.reserve(words.len());
-        self.tallies.clear(words.len());
-        self.pieces.clear(words.len());
-        for (at, word) in (0_u32..).zip(words) {
-            let tallies = &self.tallies;
-            let number = self.pieces.number(text, (word.start, word.end), tallies.next(), |number| {
+        self.found.extend((0..n_words as u32).map(|at| Found { at, number: 0 }));
+    }
+
+    /// Takes the words of pairs that may repeat.
+    fn find_in_pairs(&mut self, text: &[u8], words: &[Word]) {
+        self.hashes.clear();
+        self.hashes.extend(words.iter().map(|word| piece_hash(text, (word.start, word.end))));
+        let pair_hash = |pair: &[u64; 2]| (pair[0].rotate_left(23) ^ pair[1]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.counters.count(self.hashes.array_windows().map(pair_hash));
+        // Which are taken cannot be foreseen: each is written to the next place, and the place is kept or not.
+        self.found.clear();
+        self.found.resize(words.len(), Found { at: 0, number: 0 });
+        let mut n_found = 0;
+        let mut begins_before = false;
+        for (at, begins) in self.counters.repeats().chain([false]).enumerate().take(words.len()) {
+            self.found[n_found] = Found { at: at as u32, number: 0 };
+            n_found += usize::from(begins | begins_before);
+            begins_before = begins;
+        }
+        self.found.truncate(n_found);
+    }
+
+    /// Numbers the words that were taken.
+    fn number_words(&mut self, text: &[u8], words: &[Word]) {
+        self.tallies.clear(self.found.len());
+        self.pieces.clear(self.found.len());
+        for found in &mut self.found {
+            let (tallies, word) = (&self.tallies, words[found.at as usize]);
+            found.number = self.pieces.number(text, (word.start, word.end), tallies.next(), |number| {
                 let first = words[tallies.all[number as usize].first as usize];
                 (first.start, first.end)
             });
-            self.tallies.count(number, at);
-            self.found.push(Found { at, number });
+            self.tallies.count(found.number, found.at);
         }
     }
 

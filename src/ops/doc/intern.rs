@@ -74,6 +74,12 @@ fn eight(text: &[u8], at: usize) -> Option<u64> {
     text.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
+/// A hash of `text[start..end]`.
+#[inline(always)]
+pub(super) fn piece_hash(text: &[u8], (start, end): (u32, u32)) -> u64 {
+    PieceKey::of(text, start as usize, (end - start) as usize).hash()
+}
+
 impl Pieces {
     /// Forgets all pieces and makes room for `n_most` distinct ones.
     pub(super) fn clear(&mut self, n_most: usize) {

@@ -14,14 +14,13 @@
 //! ```
 //! Invariant: exact, in time linear in the document times n.
 
+use super::counters::Counters;
 use super::intern::{clear, spread};
 use super::words::Word;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The bytes at the beginning and the end of an n-gram that are looked at.
 const WINDOW: usize = 16;
-/// Counters for each word: few enough to stay in the cache, many enough that few windows share one by chance.
-const COUNTERS_PER_WORD: usize = 8;
 
 /// The characters in repeated n-grams, for each n asked for.
 #[derive(Debug, Default)]
@@ -87,10 +86,10 @@ impl JoinedGrams {
     /// Finds where repeated n-grams of at least `shortest` words may begin, and where they may end.
     fn find_candidates(&mut self, shortest: usize) {
         let (letters, starts) = (&self.letters, &self.starts);
-        self.counters.count(starts.iter().map(|start| window(letters, *start as usize - WINDOW)));
+        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize - WINDOW)));
         self.tail_repeats.clear();
         self.tail_repeats.extend(self.counters.repeats());
-        self.counters.count(starts.iter().map(|start| window(letters, *start as usize)));
+        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize)));
         self.candidates.clear();
         // An n-gram shorter than a window is always looked at.
         let is_short = |at: usize| starts.get(at + shortest).is_some_and(|end| end - starts[at] < WINDOW as u32);
@@ -141,38 +140,13 @@ fn was_seen<'l>(seen: &mut [Seen], shift: u32, at: usize, gram: impl Fn(usize) -
     }
 }
 
-/// The window that begins at byte `at`.
+/// A hash of the window that begins at byte `at`.
 #[inline]
-fn window(letters: &[u8], at: usize) -> u128 {
-    letters.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>()).map_or(0, |window| u128::from_le_bytes(*window))
-}
-
-/// Tells which windows may be equal to another. Those that share a counter count as equal.
-#[derive(Debug, Default)]
-struct Counters {
-    counters: Vec<u8>,
-    /// The counter of each window.
-    places: Vec<u32>,
-}
-
-impl Counters {
-    fn count(&mut self, windows: impl ExactSizeIterator<Item = u128>) {
-        let shift = clear(&mut self.counters, windows.len() * COUNTERS_PER_WORD);
-        self.places.clear();
-        self.places.extend(windows.map(|window| {
-            // Two products that do not wait for each other: it only has to be good enough to rule windows out.
-            let low = (window as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let high = ((window >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-            (low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25) >> shift) as u32
-        }));
-        for place in &self.places {
-            let counter = &mut self.counters[*place as usize];
-            *counter = counter.saturating_add(1);
-        }
-    }
-
-    /// For each window, whether it may be repeated.
-    fn repeats(&self) -> impl Iterator<Item = bool> {
-        self.places.iter().map(|place| self.counters[*place as usize] > 1)
-    }
+fn window_hash(letters: &[u8], at: usize) -> u64 {
+    let window = letters.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>());
+    let window = window.map_or(0, |window| u128::from_le_bytes(*window));
+    // Two products that do not wait for each other: it only has to be good enough to rule windows out.
+    let low = (window as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = ((window >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }

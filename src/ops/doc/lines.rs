@@ -55,11 +55,13 @@ impl Line {
     }
 
     /// Whether it is empty or white space.
+    #[inline]
     pub fn is_blank(self) -> bool {
         self.first == self.last
     }
 
     /// How many characters it has without the white space at its ends.
+    #[inline]
     pub fn n_trimmed_chars(self, text: &str) -> usize {
         let (before, after) = (self.first - self.start, self.end - self.last);
         if before + after == 0 || self.n_chars == self.end - self.start {
@@ -70,21 +72,25 @@ impl Line {
     }
 
     /// The line in its document.
+    #[inline]
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
     /// The bytes of the line.
+    #[inline]
     pub fn bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
     /// The bytes of the line without the white space at its ends.
+    #[inline]
     pub fn trimmed_bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.first as usize..self.last as usize).unwrap_or_default()
     }
 
     /// The line without the white space at its ends.
+    #[inline]
     pub fn trimmed(self, text: &str) -> &str {
         text.get(self.first as usize..self.last as usize).unwrap_or_default()
     }
@@ -102,11 +108,13 @@ pub struct Lines {
 
 impl Lines {
     /// The lines that are not blank.
+    #[inline]
     pub fn full(&self) -> impl ExactSizeIterator<Item = Line> {
         self.full.iter().map(|place| self.all[*place as usize])
     }
 
     /// How many there are of them.
+    #[inline]
     pub fn n_full(&self) -> usize {
         self.full.len()
     }

@@ -15,6 +15,7 @@ mod block;
 mod char_grams;
 mod chars;
 mod chinese;
+mod counters;
 mod gram_needs;
 mod grams;
 mod intern;
@@ -93,63 +94,74 @@ impl<'t> Doc<'t> {
     }
 
     /// The document itself. Always there.
+    #[inline]
     pub fn text(&self) -> &'t str {
         self.text
     }
 
     /// Needs [`Needs::CHARS`].
+    #[inline]
     pub fn chars(&self) -> &CharCounts {
         self.check(Needs::CHARS);
         &self.chars
     }
 
     /// Needs [`Needs::WORD_COUNTS`].
+    #[inline]
     pub fn word_counts(&self) -> &WordCounts {
         self.check(Needs::WORD_COUNTS);
         &self.word_counts
     }
 
     /// Needs [`Needs::WORD_LENGTHS`].
+    #[inline]
     pub fn word_lengths(&self) -> &WordLengths {
         self.check(Needs::WORD_LENGTHS);
         &self.word_lengths
     }
 
     /// Needs [`Needs::WORD_KINDS`].
+    #[inline]
     pub fn word_kinds(&self) -> &WordKinds {
         self.check(Needs::WORD_KINDS);
         &self.word_kinds
     }
 
     /// Needs [`Needs::WORDS`].
+    #[inline]
     pub fn words(&self) -> &Words {
         self.check(Needs::WORDS);
         &self.words
     }
 
     /// Needs [`Needs::LINES`].
+    #[inline]
     pub fn lines(&self) -> &Lines {
         self.check(Needs::LINES);
         &self.lines
     }
 
     /// The lines, cut at every kind of line break. Needs [`Needs::SPLIT_LINES`].
+    #[inline]
     pub fn split_lines(&self) -> &[Line] {
         self.check(Needs::SPLIT_LINES);
         self.split_lines.get(&self.lines)
     }
 
     /// The words in the language of the option `lang`. Needs [`Needs::words_in`].
+    #[inline]
     pub fn words_in(&self, args: &Args) -> &Words {
         if is_chinese(args) { &self.chinese().words } else { self.words() }
     }
 
     /// Their counts. Needs [`Needs::word_counts_in`].
+    #[inline]
     pub fn word_counts_in(&self, args: &Args) -> &WordCounts {
         if is_chinese(args) { &self.chinese().counts } else { self.word_counts() }
     }
 
     /// Their lengths. Needs [`Needs::word_lengths_in`].
+    #[inline]
     pub fn word_lengths_in(&self, args: &Args) -> &WordLengths {
         if is_chinese(args) { &self.chinese().lengths } else { self.word_lengths() }
     }

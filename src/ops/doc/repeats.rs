@@ -146,7 +146,7 @@ impl RepeatTable {
         (self.solid, self.blank) = (Repeats::default(), Repeats::default());
         for Distinct { place: (start, end), count } in &self.distinct {
             let piece = text.get(*start as usize..*end as usize).unwrap_or_default();
-            let repeats = Repeats::of(*count as usize, piece.chars().count());
+            let repeats = Repeats::of(*count as usize, scan::n_chars(piece));
             let kind = if piece.chars().all(scan::is_space) { &mut self.blank } else { &mut self.solid };
             *kind = *kind + repeats;
         }

@@ -8,6 +8,7 @@ use super::refined::RefinedWords;
 use super::repeats::RepeatTable;
 use super::words::Word;
 use super::{Doc, Needs, Stage};
+use crate::ops::scan;
 use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
 
@@ -56,7 +57,7 @@ impl Repetition {
             self.char_grams.read(text, grams.chars.iter());
         }
         if needs.stage() > Stage::Scan {
-            self.n_chars = text.chars().count();
+            self.n_chars = scan::n_chars(text);
         }
     }
 }

@@ -131,6 +131,14 @@ fn check<'t>(doc: &mut Doc<'t>, text: &'t str) {
         assert_eq!(repeats.n_duplicates(), pieces.len() - distinct.len());
         assert_eq!(repeats.duplicate_chars(), n_chars(&pieces) - n_chars(&distinct));
     }
+
+    // Where single words are not asked for, most are never numbered.
+    for lengths in [2..=LONGEST, 3..=3] {
+        doc.read(text, lengths.clone().map(Needs::grams).fold(Needs::TEXT, Needs::and));
+        for n in lengths {
+            assert_eq!(doc.grams().level(n), plain_level(&words, n), "only {n}-grams of {text:?}");
+        }
+    }
 }
 
 /// Words of a small vocabulary that run together in several ways, and separators of all kinds.

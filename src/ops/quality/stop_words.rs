@@ -1,6 +1,8 @@
 //! `stop_words(text, words => […])`: how many words are stop words.
 
+use crate::ops::doc::Word;
 use crate::ops::prelude::*;
+use crate::ops::text_set::{Candidates, TextSet};
 
 pub(super) static SPEC: OpSpec = OpSpec {
     name: "stop_words",
@@ -36,43 +38,70 @@ pub(super) static SPEC: OpSpec = OpSpec {
 };
 
 fn stop_words(doc: &Doc, args: &Args) -> i64 {
-    let (distinct, ignore_case, at_most) = (args.bool("distinct"), args.bool("ignore_case"), args.int("at_most"));
-    let (members, words) = (args.set("words"), doc.words());
+    let (members, words) = (args.set("words"), &doc.words().spans);
     let bytes = doc.text().as_bytes();
-    if !distinct && !ignore_case {
-        return (members.count(bytes, &words.spans) as i64).min(at_most);
-    }
-    // When all members were seen, no more can come.
-    let at_most = if distinct { at_most.min(members.len() as i64) } else { at_most };
-    let mut seen: Vec<Option<&[u8]>> = vec![None; members.len()];
-    let mut lower = Vec::new();
-    let mut n = 0;
-    for word in &words.spans {
-        if n >= at_most {
+    let n_found = match (args.bool("ignore_case"), args.bool("distinct")) {
+        (false, false) => members.count(bytes, words),
+        (false, true) => n_distinct(members, bytes, words),
+        (true, distinct) => n_in_lower_case(members, bytes, words, distinct),
+    };
+    (n_found as i64).min(args.int("at_most"))
+}
+
+/// How many members occur.
+fn n_distinct(members: &TextSet, bytes: &[u8], words: &[Word]) -> usize {
+    let mut seen = Seen::new(members);
+    let mut room = Candidates::default();
+    for words in words.chunks(room.len()) {
+        if seen.n == members.len() {
             break;
         }
+        for word in members.candidates(bytes, words, &mut room) {
+            let word = &bytes[word.start as usize..word.end as usize];
+            if let Some(member) = members.member(word) {
+                seen.add(member, word);
+            }
+        }
+    }
+    seen.n
+}
+
+/// How many words are members in lower case, or how many members such words are.
+fn n_in_lower_case(members: &TextSet, bytes: &[u8], words: &[Word], distinct: bool) -> usize {
+    let mut seen = Seen::new(members);
+    let mut lower = Vec::new();
+    let mut n_words = 0;
+    for word in words {
         let word = &bytes[word.start as usize..word.end as usize];
-        let may_be =
-            |first: &u8| members.may_contain(if ignore_case { first.to_ascii_lowercase() } else { *first }, word.len());
-        if !word.first().is_some_and(may_be) {
+        if !word.first().is_some_and(|first| members.may_contain(first.to_ascii_lowercase(), word.len())) {
             continue;
         }
-        let member = if ignore_case {
-            lower.clear();
-            lower.extend(word.iter().map(u8::to_ascii_lowercase));
-            members.member(&lower)
-        } else {
-            members.member(word)
-        };
-        let Some(member) = member else { continue };
+        lower.clear();
+        lower.extend(word.iter().map(u8::to_ascii_lowercase));
+        let Some(member) = members.member(&lower) else { continue };
+        n_words += 1;
         if distinct {
-            // Members that differ in case only are one.
-            if seen[member].is_some() || seen.iter().flatten().any(|other| other.eq_ignore_ascii_case(word)) {
-                continue;
-            }
-            seen[member] = Some(word);
+            seen.add(member, word);
         }
-        n += 1;
     }
-    n
+    if distinct { seen.n } else { n_words }
+}
+
+/// The members that occurred. Those that differ in case only are one.
+struct Seen<'t> {
+    words: Vec<Option<&'t [u8]>>,
+    n: usize,
+}
+
+impl<'t> Seen<'t> {
+    fn new(members: &TextSet) -> Self {
+        Self { words: vec![None; members.len()], n: 0 }
+    }
+
+    fn add(&mut self, member: usize, word: &'t [u8]) {
+        if self.words[member].is_none() && !self.words.iter().flatten().any(|other| other.eq_ignore_ascii_case(word)) {
+            self.words[member] = Some(word);
+            self.n += 1;
+        }
+    }
 }

@@ -21,15 +21,15 @@ const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumpfgwybv,.k-'x0q1jz2\n\"93/58467:();
 #[derive(Debug, Clone)]
 pub(crate) struct FoldedFinder {
     needle: Vec<u8>,
-    /// Where its two rarest bytes are, in order, the bytes, and the bit that makes a letter lower-case.
+    /// Where its two rarest bytes are, in order, and the bytes with [`CASE_BIT`] set.
     rare: [usize; 2],
     rare_bytes: [u8; 2],
-    case_bits: [u8; 2],
-    /// How far apart they are.
-    distance: u32,
 }
 
 const BLOCK: usize = 64;
+
+/// Makes a letter lower-case. Other bytes it makes equal to few others, which does no harm where candidates are chosen.
+const CASE_BIT: u8 = 0x20;
 
 impl FoldedFinder {
     /// Looks for `needle`.
@@ -37,12 +37,13 @@ impl FoldedFinder {
         let needle = needle.to_ascii_lowercase().into_bytes();
         let rank = |at: &usize| BY_FREQUENCY.iter().position(|byte| *byte == needle[*at]).unwrap_or(usize::MAX);
         let first = (0..needle.len()).max_by_key(rank).unwrap_or(0);
-        let is_near = |at: &usize| at.abs_diff(first) < BLOCK && needle[*at] != needle[first];
-        let second = (0..needle.len()).filter(is_near).max_by_key(rank).unwrap_or(first);
+        let is_near = |at: &usize| at.abs_diff(first) < BLOCK && *at != first;
+        // Two different bytes say more than the same twice, as in `...`.
+        let second = (0..needle.len()).filter(is_near).max_by_key(|at| (needle[*at] != needle[first], rank(at)));
+        let second = second.unwrap_or(first);
         let rare = [first.min(second), first.max(second)];
-        let rare_bytes = rare.map(|at| needle.get(at).copied().unwrap_or(0));
-        let case_bits = rare_bytes.map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
-        Self { needle, rare, rare_bytes, case_bits, distance: (rare[1] - rare[0]) as u32 }
+        let rare_bytes = rare.map(|at| needle.get(at).copied().unwrap_or(0) | CASE_BIT);
+        Self { needle, rare, rare_bytes }
     }
 
     /// The first match that begins at byte `from` or later.
@@ -84,43 +85,52 @@ impl FoldedFinder {
         dispatch!(simd::level(), simd => Self::any_within(simd, finders, text))
     }
 
-    /// Each byte is loaded once: where the rare bytes of all strings are is a number each, and shifting it tells where
-    /// both are at their distance.
     #[inline(always)]
     fn any_within<S: Simd, const N: usize>(simd: S, finders: &[&FoldedFinder; N], text: &[u8]) -> bool {
-        let (blocks, rest) = text.as_chunks::<BLOCK>();
-        let mut last = [0; BLOCK];
-        last[..rest.len()].copy_from_slice(rest);
-        // Where the earlier rare bytes were in the block before.
-        let mut before = [0_u64; N];
-        for (number, block) in blocks.iter().chain([&last]).enumerate() {
-            let bytes = u8x64::from_slice(simd, block);
-            let mut places = [0_u64; N];
-            let mut any = 0;
-            // Plain loops: what a closure does might be compiled for another processor.
-            for which in 0..N {
-                let finder = finders[which];
-                let earlier = (bytes | finder.case_bits[0]).simd_eq(finder.rare_bytes[0]).to_bitmask();
-                let later = (bytes | finder.case_bits[1]).simd_eq(finder.rare_bytes[1]).to_bitmask();
-                // In two steps, because a shift by 64 is none.
-                places[which] = later & (earlier << finder.distance | before[which] >> 1 >> (63 - finder.distance));
-                any |= places[which];
-                before[which] = earlier;
-            }
-            if any != 0
-                && finders.iter().zip(places).any(|(finder, places)| finder.is_one_of(text, number * BLOCK, places))
-            {
+        // The later rare byte is less than a block behind the earlier one: a block is looked at together with the next.
+        let mut at = 0;
+        while let Some(two) = text[at..].first_chunk::<{ 2 * BLOCK }>() {
+            if Self::any_in_block(simd, finders, two, text, at) {
                 return true;
             }
+            at += BLOCK;
         }
-        finders.iter().any(|finder| finder.needle.is_empty())
+        let mut rest = [0; 3 * BLOCK];
+        rest[..text.len() - at].copy_from_slice(&text[at..]);
+        let (first, second) = (rest.first_chunk(), rest.last_chunk());
+        first.is_some_and(|two| Self::any_in_block(simd, finders, two, text, at))
+            || second.is_some_and(|two| Self::any_in_block(simd, finders, two, text, at + BLOCK))
+            || finders.iter().any(|finder| finder.needle.is_empty())
     }
 
-    /// Whether a match has its later rare byte at one of the places, a bit each from `at` on.
+    /// Whether a string occurs whose earlier rare byte is in the first of two blocks, which begin at byte `at` of `text`.
     #[inline(always)]
+    fn any_in_block<S: Simd, const N: usize>(
+        simd: S,
+        finders: &[&FoldedFinder; N],
+        two: &[u8; 2 * BLOCK],
+        text: &[u8],
+        at: usize,
+    ) -> bool {
+        let here = u8x64::from_slice(simd, &two[..BLOCK]) | CASE_BIT;
+        let mut places = [0; N];
+        let mut any = 0;
+        // Plain loops: what a closure does might be compiled for another processor.
+        for which in 0..N {
+            let finder = finders[which];
+            let distance = (finder.rare[1] - finder.rare[0]) % BLOCK;
+            let later = u8x64::from_slice(simd, &two[distance..distance + BLOCK]) | CASE_BIT;
+            let both = here.simd_eq(finder.rare_bytes[0]) & later.simd_eq(finder.rare_bytes[1]);
+            places[which] = both.to_bitmask();
+            any |= places[which];
+        }
+        any != 0 && finders.iter().zip(places).any(|(finder, places)| finder.is_one_of(text, at, places))
+    }
+
+    /// Whether a match has its earlier rare byte at one of the places, a bit each from `at` on.
     fn is_one_of(&self, text: &[u8], at: usize, mut places: u64) -> bool {
         while places != 0 {
-            let start = (at + places.trailing_zeros() as usize).checked_sub(self.rare[1]);
+            let start = (at + places.trailing_zeros() as usize).checked_sub(self.rare[0]);
             if start.is_some_and(|start| self.is_at(text, start)) {
                 return true;
             }
@@ -134,8 +144,7 @@ impl FoldedFinder {
     fn candidates<S: Simd>(&self, simd: S, text: &[u8], at: usize) -> u64 {
         let is_rare = |which: usize| {
             let bytes = text.get(at + self.rare[which]..).and_then(|rest| rest.first_chunk::<BLOCK>())?;
-            // The case bit is set in the text where the needle has a letter; elsewhere nothing changes.
-            Some((u8x64::from_slice(simd, bytes) | self.case_bits[which]).simd_eq(self.rare_bytes[which]))
+            Some((u8x64::from_slice(simd, bytes) | CASE_BIT).simd_eq(self.rare_bytes[which]))
         };
         let (Some(first), Some(second)) = (is_rare(0), is_rare(1)) else { return 0 };
         (first & second).to_bitmask()

@@ -6,6 +6,7 @@
 use super::{Classes, Properties};
 
 /// Whether `c` ends a sentence, in any script.
+#[inline]
 pub(crate) fn is_terminal(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, '.' | '?' | '!');

@@ -14,6 +14,9 @@ mod marks;
 mod tables;
 mod urls;
 
+use crate::ops::simd;
+use fearless_simd::prelude::*;
+use fearless_simd::{dispatch, u8x64};
 use std::str::Lines;
 
 pub(crate) use ascii_set::AsciiSet;
@@ -59,7 +62,21 @@ pub(crate) fn has_words(text: &str, n: usize) -> bool {
 
 /// The number of characters.
 pub(crate) fn n_chars(text: &str) -> usize {
-    text.chars().count()
+    dispatch!(simd::level(), simd => n_first_bytes(simd, text.as_bytes()))
+}
+
+/// How many bytes begin a character.
+#[inline(always)]
+fn n_first_bytes<S: Simd>(simd: S, bytes: &[u8]) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let mut last = [0; 64];
+    last[..rest.len()].copy_from_slice(rest);
+    let mut n_inner = 0;
+    for block in blocks.iter().chain([&last]) {
+        // 0x80 to 0xbf are in the middle of one.
+        n_inner += (u8x64::from_slice(simd, block) - 0x80).simd_lt(0x40).to_bitmask().count_ones() as usize;
+    }
+    bytes.len() - n_inner
 }
 
 /// The lines, without their ends.
@@ -73,6 +90,7 @@ pub(crate) fn contains_ignoring_ascii_case(text: &str, pattern: &str) -> bool {
 }
 
 /// `part / whole`; 0 if there is no whole.
+#[inline]
 pub(crate) fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -47,7 +47,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.0), // estimate
     cpu: Cpu::Record(|text, args, record| {
-        let result = apply(text, &Rules::of(args));
+        let result = apply(text, &Rules::of(args), record.wants("text"));
         record.text(&result.text).int(result.n_sentences as i64).text(result.reason);
     }),
     gpu: Gpu::No("structs are built on the CPU"),
@@ -119,14 +119,15 @@ impl Rules {
 
 /// What is left of a document.
 struct Outcome {
+    /// Empty if it is not wanted.
     text: String,
     n_sentences: usize,
     reason: &'static str,
 }
 
-fn apply(text: &str, rules: &Rules) -> Outcome {
+fn apply(text: &str, rules: &Rules, wants_text: bool) -> Outcome {
     let found = Found::look(text, rules);
-    let mut kept = String::with_capacity(text.len());
+    let mut kept = String::with_capacity(if wants_text { text.len() } else { 0 });
     let mut any_kept = false;
     let mut n_sentences_kept = 0;
     let drop = |n_sentences, reason| Outcome { text: String::new(), n_sentences, reason };
@@ -160,6 +161,9 @@ fn apply(text: &str, rules: &Rules) -> Outcome {
             continue;
         }
         n_sentences_kept += n_sentences(&line);
+        if !wants_text {
+            continue;
+        }
         if any_kept {
             kept.push('\n');
         }
@@ -185,11 +189,13 @@ struct Found {
 
 impl Found {
     fn look(text: &str, rules: &Rules) -> Self {
+        let Phrases { lorem_ipsum, javascript, policy_hints: [cookie, privacy, terms], .. } = &*PHRASES;
+        let any = FoldedFinder::any_occurs(&[lorem_ipsum, javascript, cookie, privacy, terms], text);
         Self {
-            lorem_ipsum: rules.lorem_ipsum && has(text, &PHRASES.lorem_ipsum),
-            javascript: rules.javascript && has(text, &PHRASES.javascript),
+            lorem_ipsum: any && rules.lorem_ipsum && has(text, lorem_ipsum),
+            javascript: any && rules.javascript && has(text, javascript),
             curly_bracket: rules.curly_bracket && memchr::memchr(b'{', text.as_bytes()).is_some(),
-            policy: rules.policy && PHRASES.policy_hints.iter().any(|phrase| has(text, phrase)),
+            policy: any && rules.policy && [cookie, privacy, terms].iter().any(|phrase| has(text, phrase)),
             // Lower case turns the Kelvin sign, alone of all characters outside ASCII, into a letter of a phrase.
             kelvin_sign: memchr::memmem::find(text.as_bytes(), "\u{212a}".as_bytes()).is_some(),
         }
@@ -203,7 +209,7 @@ mod tests {
 
     fn with_defaults(text: &str) -> (String, usize, &'static str) {
         let args = Args::new(&SPEC, vec![]).unwrap();
-        let outcome = apply(text, &Rules::of(&args));
+        let outcome = apply(text, &Rules::of(&args), true);
         (outcome.text, outcome.n_sentences, outcome.reason)
     }
 

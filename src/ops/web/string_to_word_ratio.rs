@@ -17,7 +17,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("string_to_word_ratio(NULL, ['#'])", "NULL"),
     ],
     effects: Effects::PURE,
-    cost: Cost::ns_per_byte(0.45), // estimate
+    cost: Cost::ns_per_byte(0.65), // with Gopher's options
     cpu: Cpu::measure(
         |_| Needs::WORDS,
         |doc, args| {

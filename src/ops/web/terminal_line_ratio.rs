@@ -32,6 +32,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     gpu: Gpu::statistic(include_str!("../../../kernels/web/terminal_line_ratio.cu")).and_instructions_per_byte(10.0),
 };
 
+#[inline]
 fn ends_in_mark(line: Line, text: &str) -> bool {
     match line.bytes(text).last() {
         // Whether a line ends in a mark cannot be foreseen, so it is not decided but computed.

@@ -9,15 +9,17 @@ use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
 use crate::exec::{Compared, Estimate, Narrow, Program, ProgramStep as Step, Rule, Work, best};
 use crate::logical::{Hint, OperatorCall, unhinted};
-use crate::ops::{Cpu, Needs, Stage};
+use crate::ops::{Cpu, Needs, Range, Stage};
 use crate::optimizer::unmarked;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRewriter};
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion, TreeNodeRewriter, TreeNodeVisitor};
 use datafusion::error::Result;
+use datafusion::functions::core::getfield::GetFieldFunc;
 use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, LambdaExpr, Literal};
+use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, LambdaExpr, Literal, NotExpr};
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -151,6 +153,11 @@ impl<'a> Builder<'a> {
         self.slots.get(column.checked_sub(self.n_inputs)?)
     }
 
+    /// The calls among these columns.
+    fn calls(&self, columns: &[usize]) -> impl Iterator<Item = &OperatorCall> {
+        columns.iter().filter_map(|&column| self.slot_at(column)?.call.as_ref()).map(|(call, _)| call)
+    }
+
     fn slot_of(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
         expr.downcast_ref::<Column>()?.index().checked_sub(self.n_inputs)
     }
@@ -192,7 +199,10 @@ impl<'a> Builder<'a> {
             program.rules.push(rule);
         }
         if reorder {
-            let half = |rule: usize| Estimate { ns_per_row: program.rules[rule].ns_per_row, selectivity: 0.5 };
+            let half = |rule: usize| {
+                let rule = &program.rules[rule];
+                Estimate { ns_per_row: rule.ns_per_row + rule.in_pass_ns, selectivity: 0.5 }
+            };
             let order = best(&program, half, |step| program.steps[step].ns_per_row);
             let mut rules: Vec<Option<Rule>> = program.rules.drain(..).map(Some).collect();
             program.rules = order.into_iter().filter_map(|rule| rules[rule].take()).collect();
@@ -215,9 +225,21 @@ impl<'a> Builder<'a> {
             can_fail: fails_below || cost::can_fail(condition, schema, self.prices)?,
             written,
             ns_per_row: cost::ns_per_row(condition, schema, self.prices)?,
+            in_pass_ns: self.calls(&narrow.columns).map(cost::in_pass_ns_per_row).sum(),
+            keeps: keeps(condition),
             compared: compared(condition, schema, self.n_inputs)?,
             condition: narrow,
         })
+    }
+
+    /// The fields that are read of a column, if nobody reads all of it.
+    fn fields_read(&self, column: usize) -> Result<Option<Vec<String>>> {
+        let mut reads = FieldReads { column, fields: vec![], is_read_whole: false };
+        let slots = self.slots.iter().map(|slot| &slot.expr);
+        for expr in slots.chain(&self.conditions).chain(&self.columns) {
+            expr.visit(&mut reads)?;
+        }
+        Ok((!reads.is_read_whole).then_some(reads.fields))
     }
 
     /// Groups the slots into steps: the statistics of one column and stage together, every other slot alone.
@@ -252,7 +274,13 @@ impl<'a> Builder<'a> {
                             labels: vec![label],
                         }
                     }
-                    _ => Work::Call { document: *document, column, call: call.clone(), label },
+                    _ => Work::Call {
+                        document: *document,
+                        column,
+                        call: call.clone(),
+                        fields: self.fields_read(column)?,
+                        label,
+                    },
                 },
                 None => Work::Expr { column, expr: Narrow::new(Arc::clone(&made.expr), schema, self.n_inputs)?, label },
             };
@@ -311,8 +339,59 @@ fn compared(condition: &Arc<dyn PhysicalExpr>, schema: &SchemaRef, n_inputs: usi
     }
 }
 
+/// The column of which a condition asks whether its value is in a range, and the range.
+fn keeps(condition: &Arc<dyn PhysicalExpr>) -> Option<(usize, Range)> {
+    let column = |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Column>().map(Column::index);
+    let (least, most) = (f64::NEG_INFINITY, f64::INFINITY);
+    if let Some(index) = column(condition) {
+        return Some((index, Range { least: 1.0, most }));
+    }
+    if let Some(not) = condition.downcast_ref::<NotExpr>() {
+        return Some((column(not.arg())?, Range { least, most: 0.0 }));
+    }
+    let binary = condition.downcast_ref::<BinaryExpr>()?;
+    let threshold = match binary.right().downcast_ref::<Literal>()?.value() {
+        ScalarValue::Int64(value) => (*value)? as f64,
+        ScalarValue::Float64(value) => (*value)?,
+        _ => return None,
+    };
+    let range = match binary.op() {
+        Operator::Lt | Operator::LtEq => Range { least, most: threshold },
+        Operator::Gt | Operator::GtEq => Range { least: threshold, most },
+        Operator::Eq => Range { least: threshold, most: threshold },
+        _ => return None,
+    };
+    Some((column(binary.left())?, range))
+}
+
 fn column(name: &str, index: usize) -> Arc<dyn PhysicalExpr> {
     Arc::new(Column::new(name, index))
+}
+
+/// Finds which fields of a column are read.
+struct FieldReads {
+    column: usize,
+    fields: Vec<String>,
+    is_read_whole: bool,
+}
+
+impl<'n> TreeNodeVisitor<'n> for FieldReads {
+    type Node = Arc<dyn PhysicalExpr>;
+
+    fn f_down(&mut self, node: &'n Self::Node) -> Result<TreeNodeRecursion> {
+        let is_it = |expr: &Self::Node| expr.downcast_ref::<Column>().is_some_and(|read| read.index() == self.column);
+        let get_field =
+            node.downcast_ref::<ScalarFunctionExpr>().filter(|call| call.fun().inner().is::<GetFieldFunc>());
+        if let Some([of, name, ..]) = get_field.map(ScalarFunctionExpr::args)
+            && is_it(of)
+            && let Some(ScalarValue::Utf8(Some(name))) = name.downcast_ref::<Literal>().map(Literal::value)
+        {
+            self.fields.push(name.clone());
+            return Ok(TreeNodeRecursion::Jump);
+        }
+        self.is_read_whole |= is_it(node);
+        Ok(TreeNodeRecursion::Continue)
+    }
 }
 
 /// Replaces columns by what they are, and calls by slots.

@@ -4,7 +4,7 @@
 
 use super::OnePass;
 use crate::cost::{FunctionPrice, FunctionPrices};
-use crate::exec::{AnnotateExec, explain};
+use crate::exec::{AnnotateExec, Work, explain};
 use crate::logical::scalar_udf;
 use crate::ops::Registry;
 use arrow::array::RecordBatch;
@@ -133,6 +133,51 @@ fn three_filters_and_a_computed_column_share_one_pass() {
     assert_eq!(counts.iter().map(|count| count.rows).collect::<Vec<_>>(), vec![10; counts.len()]);
     let names: Vec<&str> = node.calls().map(|call| call.spec.name).collect();
     assert_eq!(names.iter().filter(|name| **name == "words").count(), 1, "{names:?}");
+}
+
+#[test]
+fn a_pass_stops_at_documents_that_a_rule_drops_and_each_rule_is_charged_with_its_own() {
+    let conditions = "chars(text) > 2 AND words(text) > 1 AND stop_words(text) < 1 AND words(text) < 4 \
+                      AND words(text) + chars(text) < 20 AND alpha_ratio(text) > 0.4";
+    let (context, [plan, fused]) = plans(&format!("SELECT x, text FROM t WHERE {conditions}"), false, true);
+    assert_eq!(run(&context, &fused), run(&context, &plan));
+    let node = annotate(fused.as_ref()).unwrap();
+    let (program, counts) = (node.program(), node.rule_counts());
+    let order: Vec<usize> = (0..program.rules.len()).collect();
+    let gates = program.gates(0, &order);
+    let simple = program.rules.iter().take_while(|rule| rule.keeps.is_some()).count();
+    // Up to the rule that reads two statistics, which must not see what was left out.
+    assert_eq!((gates.len(), gates[0].range.most), (simple, f64::INFINITY), "{gates:?}");
+    assert!((2..6).contains(&simple), "{:?}", counts);
+    let mut kept_by = "true".to_string();
+    let mut n_left = 10;
+    for count in counts {
+        kept_by = format!("{kept_by} AND {}", count.label);
+        let (_, [count_left, _]) = plans(&format!("SELECT text FROM t WHERE {kept_by}"), false, false);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let left = runtime.block_on(collect(count_left, context.task_ctx())).unwrap();
+        let n_kept = left.iter().map(RecordBatch::num_rows).sum::<usize>() as u64;
+        assert_eq!((count.rows_in, count.rows_dropped), (n_left, n_left - n_kept), "{}", count.label);
+        n_left = n_kept;
+    }
+}
+
+#[test]
+fn fields_of_a_record_that_nobody_reads_are_not_made() {
+    for (columns, expected) in [
+        ("c4_lines(text)['reason'] AS r, c4_lines(text)['sentences'] + 1 AS s", Some(vec!["reason", "sentences"])),
+        ("c4_lines(text)['reason'] AS r, c4_lines(text) AS whole", None),
+    ] {
+        let (context, [plan, fused]) = plans(&format!("SELECT {columns} FROM t"), true, true);
+        assert_eq!(run(&context, &fused), run(&context, &plan));
+        let fields = annotate(fused.as_ref()).unwrap().program().steps.iter().find_map(|step| match &step.work {
+            Work::Call { fields, .. } => {
+                Some(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect()))
+            }
+            _ => None,
+        });
+        assert_eq!(fields, Some(expected), "{columns}");
+    }
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! Several statistics of the same documents, computed together.
+//!
+//! ```text
+//! document ──read──► Doc ──► words = 12, is ≥ 50? no: stop            columns: words 12, stop_words ·, alpha_ratio ·
+//!                        ──► words = 80, is ≥ 50? yes ──► stop_words = 9, is ≥ 2? yes ──► alpha_ratio = 0.8
+//! ```
+//! A document is taken apart once. If it is known which values rules will keep ([`Gate`]), a statistic that is dear even
+//! then is not computed for a document that an earlier rule drops.
+//!
+//! Invariant: a column for each statistic, with a value for each document; a null document gives null.
+
+use super::doc::{Doc, Needs};
+use super::evaluate::{Texts, fault};
+use super::spec::{Cpu, OpSpec, Statistic, StatisticValue};
+use super::value::Args;
+use crate::{Result, bug};
+use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, Float64Array, Int64Array};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use std::sync::Arc;
+
+/// Places in a document are counted in 32 bits, with some room for what is padded.
+const LONGEST_BYTES: usize = u32::MAX as usize - 64;
+
+/// What the value of a statistic must be for the others to be worth computing: a rule will drop the document otherwise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate {
+    /// The place of the statistic among the calls.
+    pub statistic: usize,
+    /// What values it lets pass.
+    pub range: Range,
+}
+
+/// The values that a rule may keep. It is no narrower than the rule: what lies outside is dropped for certain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// The least; true counts as 1, false as 0.
+    pub least: f64,
+    /// The greatest.
+    pub most: f64,
+}
+
+impl Range {
+    fn has(self, value: f64) -> bool {
+        // What cannot be compared is left to the rule.
+        !(value < self.least || value > self.most)
+    }
+}
+
+/// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
+/// with a value for each of `rows`, or for every document if `None`.
+///
+/// `gates` are tried in order. Of a document that one of them stops, the statistics that no gate before it asked for hold
+/// neutral values: nobody may read them.
+pub fn evaluate_statistics(
+    calls: &[(&OpSpec, &Args)],
+    documents: &ArrayRef,
+    rows: Option<&[u32]>,
+    gates: &[Gate],
+) -> Result<Vec<ArrayRef>> {
+    let Some((first, _)) = calls.first() else { return Ok(vec![]) };
+    let texts = Texts::of(first, documents)?;
+    let n_rows = rows.map_or(documents.len(), <[u32]>::len);
+    let mut columns =
+        calls.iter().map(|(spec, args)| StatisticColumn::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
+    let nulls = documents.logical_nulls().map(|nulls| match rows {
+        None => nulls,
+        Some(rows) => {
+            NullBuffer::new(BooleanBuffer::collect_bool(n_rows, |place| nulls.is_valid(rows[place] as usize)))
+        }
+    });
+    let needs = columns.iter().fold(Needs::TEXT, |needs, column| needs.and((column.statistic.needs)(column.args)));
+    let mut doc = Doc::new();
+    for place in 0..n_rows {
+        let row = rows.map_or(place, |rows| rows[place] as usize);
+        let passes = match texts.get(row) {
+            Some(text) if text.len() > LONGEST_BYTES => {
+                return Err(fault(first, "a document of 4 GiB or more; cut it before"));
+            }
+            Some(text) => {
+                doc.read(text, needs);
+                gates.iter().all(|gate| gate.range.has(columns[gate.statistic].value(&doc, place)))
+            }
+            None => false,
+        };
+        for column in columns.iter_mut().filter(|column| column.len() == place) {
+            if passes { column.push(&doc) } else { column.skip() }
+        }
+    }
+    Ok(columns.into_iter().map(|column| column.finish(nulls.clone())).collect())
+}
+
+/// The values of one statistic, with a neutral one where there is no document.
+struct StatisticColumn<'a> {
+    statistic: Statistic,
+    args: &'a Args,
+    values: StatisticValues,
+}
+
+enum StatisticValues {
+    Int(fn(&Doc, &Args) -> i64, Vec<i64>),
+    Float(fn(&Doc, &Args) -> f64, Vec<f64>),
+    Bool(fn(&Doc, &Args) -> bool, BooleanBufferBuilder),
+}
+
+impl<'a> StatisticColumn<'a> {
+    fn new(spec: &OpSpec, args: &'a Args, n_rows: usize) -> Result<Self> {
+        let Cpu::Statistic(statistic) = spec.cpu else { return Err(bug!("`{}` is no statistic", spec.name)) };
+        let values = match statistic.value {
+            StatisticValue::Int(of) => StatisticValues::Int(of, Vec::with_capacity(n_rows)),
+            StatisticValue::Float(of) => StatisticValues::Float(of, Vec::with_capacity(n_rows)),
+            StatisticValue::Bool(of) => StatisticValues::Bool(of, BooleanBufferBuilder::new(n_rows)),
+        };
+        Ok(Self { statistic, args, values })
+    }
+
+    /// How many documents it has a value for.
+    fn len(&self) -> usize {
+        match &self.values {
+            StatisticValues::Int(_, values) => values.len(),
+            StatisticValues::Float(_, values) => values.len(),
+            StatisticValues::Bool(_, values) => values.len(),
+        }
+    }
+
+    /// The value of the document at `place`, the last one, as a number; computed if it was not yet.
+    fn value(&mut self, doc: &Doc, place: usize) -> f64 {
+        if self.len() == place {
+            self.push(doc);
+        }
+        match &self.values {
+            StatisticValues::Int(_, values) => values[place] as f64,
+            StatisticValues::Float(_, values) => values[place],
+            StatisticValues::Bool(_, values) => f64::from(u8::from(values.get_bit(place))),
+        }
+    }
+
+    fn push(&mut self, doc: &Doc) {
+        match &mut self.values {
+            StatisticValues::Int(of, values) => values.push(of(doc, self.args)),
+            StatisticValues::Float(of, values) => values.push(of(doc, self.args)),
+            StatisticValues::Bool(of, values) => values.append(of(doc, self.args)),
+        }
+    }
+
+    fn skip(&mut self) {
+        match &mut self.values {
+            StatisticValues::Int(_, values) => values.push(0),
+            StatisticValues::Float(_, values) => values.push(0.0),
+            StatisticValues::Bool(_, values) => values.append(false),
+        }
+    }
+
+    fn finish(self, nulls: Option<NullBuffer>) -> ArrayRef {
+        match self.values {
+            StatisticValues::Int(_, values) => Arc::new(Int64Array::new(values.into(), nulls)),
+            StatisticValues::Float(_, values) => Arc::new(Float64Array::new(values.into(), nulls)),
+            StatisticValues::Bool(_, values) => Arc::new(BooleanArray::new(values.build(), nulls)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::ops::Registry;
+    use arrow::array::{AsArray, StringArray};
+    use arrow::datatypes::{Float64Type, Int64Type};
+
+    #[test]
+    fn what_comes_after_a_closed_gate_is_not_computed() {
+        let registry = Registry::builtin();
+        let call = |name: &str| {
+            let spec = Arc::clone(registry.find(name).unwrap());
+            let args = Args::new(&spec, vec![]).unwrap();
+            (spec, args)
+        };
+        let calls = ["alpha_ratio", "words", "chars"].map(call);
+        let calls: Vec<(&OpSpec, &Args)> = calls.iter().map(|(spec, args)| (spec.as_ref(), args)).collect();
+        let documents: ArrayRef =
+            Arc::new(StringArray::from(vec![Some("one two"), Some("one"), None, Some("1 2 3"), Some("a b c d")]));
+        let at_least = |statistic, least| Gate { statistic, range: Range { least, most: f64::INFINITY } };
+        let at_most = |statistic, most| Gate { statistic, range: Range { least: f64::NEG_INFINITY, most } };
+        // Words are asked about twice; the gate between must not see a document that the first one stops.
+        let gates = [at_least(1, 2.0), at_least(0, 0.5), at_most(1, 3.0)];
+        let columns = evaluate_statistics(&calls, &documents, None, &gates).unwrap();
+        let whole = |at: usize| columns[at].as_primitive::<Int64Type>().iter().collect::<Vec<_>>();
+        assert_eq!(whole(1), [Some(2), Some(1), None, Some(3), Some(4)]);
+        let ratios: Vec<_> = columns[0].as_primitive::<Float64Type>().iter().collect();
+        assert_eq!(ratios, [Some(6.0 / 7.0), Some(0.0), None, Some(0.0), Some(4.0 / 7.0)]);
+        assert_eq!(whole(2), [Some(7), Some(0), None, Some(0), Some(0)]);
+        // The same without gates, for some of the rows.
+        let columns = evaluate_statistics(&calls, &documents, Some(&[1, 2, 4]), &[]).unwrap();
+        let chars: Vec<_> = columns[2].as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(chars, [Some(3), None, Some(7)]);
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_compared_passes() {
+        let range = Range { least: 0.0, most: 1.0 };
+        for (value, expected) in [(0.0, true), (-0.0, true), (1.0, true), (1.1, false), (-0.1, false), (f64::NAN, true)]
+        {
+            assert_eq!(range.has(value), expected, "{value}");
+        }
+    }
+}
