@@ -17,6 +17,8 @@ pub struct CharCounts {
     /// Characters outside ASCII: all, and by class.
     pub(super) n_wide: usize,
     pub(super) wide: [u32; MAX_CLASSES],
+    /// A bit for each class that may occur: in most documents few do.
+    pub(super) occurring: u64,
 }
 
 /// How many ASCII characters are of a kind.
@@ -55,7 +57,7 @@ impl AsciiCounts {
 
 impl Default for CharCounts {
     fn default() -> Self {
-        Self { n_chars: 0, ascii: AsciiCounts::default(), n_wide: 0, wide: [0; MAX_CLASSES] }
+        Self { n_chars: 0, ascii: AsciiCounts::default(), n_wide: 0, wide: [0; MAX_CLASSES], occurring: 0 }
     }
 }
 
@@ -102,12 +104,15 @@ impl CharCounts {
 
     /// Characters outside ASCII that have one of these properties.
     pub(crate) fn wide(&self, properties: Properties) -> usize {
-        if self.n_wide == 0 {
-            return 0;
+        let classes = Classes::get();
+        let mut n_chars = 0;
+        let mut left = self.occurring;
+        while left != 0 {
+            let class = left.trailing_zeros() as u8;
+            left &= left - 1;
+            n_chars += if classes.properties(class).any(properties) { self.wide[usize::from(class)] } else { 0 };
         }
-        // Without a question whether a class occurs: so the compiler makes vectors of it.
-        let of_classes = self.wide.iter().zip(Classes::get().all());
-        of_classes.map(|(n, class)| if class.any(properties) { *n } else { 0 }).sum::<u32>() as usize
+        n_chars as usize
     }
 
     /// All letters: the Unicode property `Alphabetic`.

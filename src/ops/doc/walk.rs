@@ -76,6 +76,7 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         classes: Classes::get(),
         ascii: AsciiCounts::default(),
         wide: [0; MAX_CLASSES],
+        occurring: 0,
         counts: WordCounts::default(),
         kinds: WordKinds::default(),
         spans: std::mem::take(&mut words.spans),
@@ -112,6 +113,7 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         chars.ascii = state.ascii.without_spaces((BLOCK - rest.len()) as u32);
         chars.n_wide = state.wide.iter().map(|n| *n as usize).sum();
         chars.wide = state.wide;
+        chars.occurring = state.occurring;
     }
     state.spans.truncate(state.counts.n_words);
     if asked.lengths {
@@ -132,6 +134,8 @@ struct Walk<'t, const WORDS: bool> {
     ascii: AsciiCounts,
     /// How many characters outside ASCII are of each class.
     wide: [u32; MAX_CLASSES],
+    /// A bit for each of them that may occur.
+    occurring: u64,
     counts: WordCounts,
     kinds: WordKinds,
     /// As many as were counted, and room.
@@ -296,6 +300,7 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         found.letter |= firsts;
         found.plain |= firsts;
         self.wide[usize::from(Classes::LETTERS)] += firsts.count_ones();
+        self.occurring |= 1 << Classes::LETTERS;
         let mut rest = firsts & !letters;
         while rest != 0 {
             let bit = rest.trailing_zeros();
@@ -312,6 +317,7 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
     fn correct(&mut self, found: &mut Found, class: u8, bit: u32, start: usize) {
         self.wide[usize::from(Classes::LETTERS)] -= 1;
         self.wide[usize::from(class) % MAX_CLASSES] += 1;
+        self.occurring |= 1 << (usize::from(class) % MAX_CLASSES);
         if !WORDS {
             return;
         }

@@ -91,12 +91,6 @@ impl Classes {
         self.properties[usize::from(class) % MAX_CLASSES]
     }
 
-    /// The same for every class, in order.
-    #[inline(always)]
-    pub(crate) fn all(&self) -> &[Properties; MAX_CLASSES] {
-        &self.properties
-    }
-
     /// What a character has.
     #[inline(always)]
     pub(crate) fn of(&self, c: char) -> Properties {
