@@ -33,6 +33,8 @@ pub struct JoinedGrams {
     tail_repeats: Vec<bool>,
     /// The words at which a repeated n-gram may begin, for any n asked for.
     candidates: Vec<u32>,
+    /// Those of them that are left for one n.
+    likely: Vec<u32>,
     counters: Counters,
     seen: Vec<Seen>,
     repeated_chars: Vec<(usize, usize)>,
@@ -98,23 +100,36 @@ impl JoinedGrams {
     }
 
     fn walk(&mut self, n: usize) -> usize {
-        let n_grams = self.starts.len().saturating_sub(n);
+        self.pick_likely(n);
         let gram = |at: usize| &self.letters[self.starts[at] as usize..self.starts[at + n] as usize];
-        let shift = clear(&mut self.seen, self.candidates.len());
+        let shift = clear(&mut self.seen, self.likely.len());
         let mut n_chars = 0;
         let mut next = 0;
-        for &at in &self.candidates {
+        for &at in &self.likely {
             let at = at as usize;
-            if at >= n_grams {
-                break;
-            }
-            let may_repeat = || self.tail_repeats[at + n] || gram(at).len() < WINDOW;
-            if at >= next && may_repeat() && was_seen(&mut self.seen, shift, at, gram) {
+            if at >= next && was_seen(&mut self.seen, shift, at, gram) {
                 n_chars += gram(at).iter().filter(|byte| (**byte as i8) >= -0x40).count();
                 next = at + n;
             }
         }
         n_chars
+    }
+
+    /// Picks the candidates whose n-gram may end like another, too. Which do cannot be foreseen: each is written to the
+    /// next place, and the place is kept or not.
+    fn pick_likely(&mut self, n: usize) {
+        let n_grams = self.starts.len().saturating_sub(n);
+        let n_candidates = self.candidates.partition_point(|at| (*at as usize) < n_grams);
+        self.likely.clear();
+        self.likely.resize(n_candidates, 0);
+        let mut n_likely = 0;
+        for &at in &self.candidates[..n_candidates] {
+            let (start, end) = (at as usize, at as usize + n);
+            let is_short = self.starts[end] - self.starts[start] < WINDOW as u32;
+            self.likely[n_likely] = at;
+            n_likely += usize::from(self.tail_repeats[end] | is_short);
+        }
+        self.likely.truncate(n_likely);
     }
 
     /// The characters in repeated n-grams; `n` is one that was asked for.
