@@ -10,7 +10,6 @@ use super::program::{Program, Rule};
 use super::rows::Rows;
 use crate::Error;
 use crate::exec::text_bytes::text_bytes_per_row;
-use crate::ops::Gate;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
@@ -99,7 +98,7 @@ impl Evaluator {
         let program = Arc::clone(&self.program);
         let rule = &program.rules[index];
         for &step in &rule.needs {
-            self.ensure(step, rows, &program.gates(step, rules))?;
+            self.ensure(step, rows, rules)?;
         }
         let n_before = rows.n_alive;
         let started = Instant::now();
@@ -167,12 +166,13 @@ impl Evaluator {
         Ok(failing.map(|(row, _)| rows.places().map_or(row as u32, |places| places[row])).collect())
     }
 
-    fn ensure(&self, step: usize, rows: &mut Rows<'_>, gates: &[Gate]) -> Result<()> {
+    /// Runs a step if it has not run. `rules` are those that will run next, in their order, as far as that is known.
+    fn ensure(&self, step: usize, rows: &mut Rows<'_>, rules: &[usize]) -> Result<()> {
         if rows.has_run(step) {
             return Ok(());
         }
         let started = Instant::now();
-        rows.run(step, gates)?;
+        rows.run(step, &self.program.gates(step, rules))?;
         let elapsed = started.elapsed();
         let metrics = &self.metrics.steps[step];
         metrics.rows.add(rows.n_alive);

@@ -7,6 +7,8 @@ use super::intern::clear;
 
 /// Counters for each thing: few enough to stay in the cache, many enough that few things share one by chance.
 const COUNTERS_EACH: usize = 8;
+/// No more than so many: a document of 100 MB must not take three times its size. Past it more is left to look up.
+const MOST_COUNTERS: usize = 1 << 23;
 
 /// Tells which of many things may be equal to another. Those that share a counter count as equal.
 #[derive(Debug, Default)]
@@ -20,7 +22,7 @@ impl Counters {
     /// Counts things, given by hashes whose upper bits are well mixed; forgets those before.
     #[inline(always)]
     pub(super) fn count(&mut self, hashes: impl ExactSizeIterator<Item = u64>) {
-        let shift = clear(&mut self.counters, hashes.len() * COUNTERS_EACH);
+        let shift = clear(&mut self.counters, (hashes.len() * COUNTERS_EACH).min(MOST_COUNTERS));
         self.places.clear();
         self.places.extend(hashes.map(|hash| (hash >> shift) as u32));
         for place in &self.places {

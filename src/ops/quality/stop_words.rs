@@ -40,20 +40,22 @@ pub(super) static SPEC: OpSpec = OpSpec {
 fn stop_words(doc: &Doc, args: &Args) -> i64 {
     let (members, words) = (args.set("words"), &doc.words().spans);
     let bytes = doc.text().as_bytes();
+    let at_most = args.count("at_most");
     let n_found = match (args.bool("ignore_case"), args.bool("distinct")) {
         (false, false) => members.count(bytes, words),
-        (false, true) => n_distinct(members, bytes, words),
-        (true, distinct) => n_in_lower_case(members, bytes, words, distinct),
+        (false, true) => n_distinct(members, bytes, words, at_most),
+        (true, distinct) => n_in_lower_case(members, bytes, words, distinct, at_most),
     };
-    (n_found as i64).min(args.int("at_most"))
+    n_found.min(at_most) as i64
 }
 
-/// How many members occur.
-fn n_distinct(members: &TextSet, bytes: &[u8], words: &[Word]) -> usize {
+/// How many members occur, or at least `at_most`.
+fn n_distinct(members: &TextSet, bytes: &[u8], words: &[Word], at_most: usize) -> usize {
     let mut seen = Seen::new(members);
     let mut room = Candidates::default();
     for words in words.chunks(room.len()) {
-        if seen.n == members.len() {
+        // When all members were seen, no more can come.
+        if seen.n >= at_most.min(members.len()) {
             break;
         }
         for word in members.candidates(bytes, words, &mut room) {
@@ -66,12 +68,16 @@ fn n_distinct(members: &TextSet, bytes: &[u8], words: &[Word]) -> usize {
     seen.n
 }
 
-/// How many words are members in lower case, or how many members such words are.
-fn n_in_lower_case(members: &TextSet, bytes: &[u8], words: &[Word], distinct: bool) -> usize {
+/// How many words are members in lower case, or how many members such words are; or at least `at_most`.
+fn n_in_lower_case(members: &TextSet, bytes: &[u8], words: &[Word], distinct: bool, at_most: usize) -> usize {
     let mut seen = Seen::new(members);
     let mut lower = Vec::new();
     let mut n_words = 0;
+    let at_most = if distinct { at_most.min(members.len()) } else { at_most };
     for word in words {
+        if (if distinct { seen.n } else { n_words }) >= at_most {
+            break;
+        }
         let word = &bytes[word.start as usize..word.end as usize];
         if !word.first().is_some_and(|first| members.may_contain(first.to_ascii_lowercase(), word.len())) {
             continue;
