@@ -41,14 +41,15 @@ mod web;
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use device_tables::device_tables;
 pub use doc::{
-    CharCounts, CharGrams, DeviceNeeds, Doc, Grams, JoinedGrams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable,
-    Repeats, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
+    CharCounts, CharGrams, DeviceNeeds, Doc, GramBounds, Grams, JoinedBounds, JoinedGrams, LONGEST_GRAM, Level, Line,
+    Lines, Needs, RepeatTable, Repeats, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
 };
 pub use evaluate::{Items, Record, evaluate, evaluate_fields};
 pub use param::{Param, ParamType, TextForm};
 pub use registry::Registry;
 pub use spec::{
-    BatchKernel, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic, StatisticValue,
+    BatchKernel, Bound, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic,
+    StatisticValue,
 };
 pub use statistics::{Gate, Range, evaluate_statistics};
 pub use value::{Args, Literal, Value};

@@ -4,6 +4,6 @@ pub use super::doc::{Doc, Needs};
 pub use super::evaluate::{Items, Record};
 pub use super::param::Param;
 pub(crate) use super::scan;
-pub use super::spec::{Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch};
+pub use super::spec::{Bound, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch};
 pub use super::value::{Args, Literal};
 pub use std::borrow::Cow;

@@ -242,6 +242,17 @@ pub struct Statistic {
     pub needs: fn(&Args) -> Needs,
     /// How the value comes from them.
     pub value: StatisticValue,
+    /// What the value is at most, if that is cheaper to tell.
+    pub bound: Option<Bound>,
+}
+
+/// An upper bound on a statistic's value: often enough to know that a rule keeps a document.
+#[derive(Clone, Copy)]
+pub struct Bound {
+    /// The parts it reads, given the options.
+    pub needs: fn(&Args) -> Needs,
+    /// How the bound comes from them. Never below the value; infinite where nothing is known.
+    pub at_most: fn(&Doc, &Args) -> f64,
 }
 
 /// The code of a statistic, by the type of its value.
@@ -258,17 +269,22 @@ pub enum StatisticValue {
 impl Cpu {
     /// A whole number read off the parts `needs`.
     pub const fn count(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> i64) -> Self {
-        Cpu::Statistic(Statistic { needs, value: StatisticValue::Int(value) })
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Int(value), bound: None })
     }
 
     /// A number read off the parts `needs`.
     pub const fn measure(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> f64) -> Self {
-        Cpu::Statistic(Statistic { needs, value: StatisticValue::Float(value) })
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Float(value), bound: None })
+    }
+
+    /// The same, with a bound that is cheaper than the value.
+    pub const fn bounded_measure(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> f64, bound: Bound) -> Self {
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Float(value), bound: Some(bound) })
     }
 
     /// A predicate read off the parts `needs`.
     pub const fn test(needs: fn(&Args) -> Needs, value: fn(&Doc, &Args) -> bool) -> Self {
-        Cpu::Statistic(Statistic { needs, value: StatisticValue::Bool(value) })
+        Cpu::Statistic(Statistic { needs, value: StatisticValue::Bool(value), bound: None })
     }
 }
 

@@ -5,13 +5,14 @@
 //!                        ──► words = 80, is ≥ 50? yes ──► stop_words = 9, is ≥ 2? yes ──► alpha_ratio = 0.8
 //! ```
 //! A document is taken apart once. If it is known which values rules will keep ([`Gate`]), a statistic that is dear even
-//! then is not computed for a document that an earlier rule drops.
+//! then is not computed for a document that an earlier rule drops. And if nobody wants to know more of a value than
+//! whether it is below a limit, a bound that is below the limit will do ([`Bound`](super::Bound)).
 //!
 //! Invariant: a column for each statistic, with a value for each document; a null document gives null.
 
 use super::doc::{Doc, Needs};
 use super::evaluate::{Texts, fault};
-use super::spec::{Cpu, OpSpec, Statistic, StatisticValue};
+use super::spec::{Bound, Cpu, OpSpec, Statistic, StatisticValue};
 use super::value::Args;
 use crate::{Result, bug};
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, Float64Array, Int64Array};
@@ -28,6 +29,8 @@ pub struct Gate {
     pub statistic: usize,
     /// What values it lets pass.
     pub range: Range,
+    /// Whether nobody but this gate reads the value, so that any other on the same side of its limits will do.
+    pub is_only_reader: bool,
 }
 
 /// The values that a rule may keep. It is no narrower than the rule: what lies outside is dropped for certain.
@@ -44,13 +47,18 @@ impl Range {
         // What cannot be compared is left to the rule.
         !(value < self.least || value > self.most)
     }
+
+    /// Whether all values up to `bound` are kept, also by a rule that does not keep its limit.
+    fn has_all_up_to(self, bound: f64) -> bool {
+        self.least == f64::NEG_INFINITY && bound < self.most
+    }
 }
 
 /// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
 /// with a value for each of `rows`, or for every document if `None`.
 ///
 /// `gates` are tried in order. Of a document that one of them stops, the statistics that no gate before it asked for hold
-/// neutral values: nobody may read them.
+/// neutral values: nobody may read them. A statistic that only its gate reads may hold a bound.
 pub fn evaluate_statistics(
     calls: &[(&OpSpec, &Args)],
     documents: &ArrayRef,
@@ -68,7 +76,7 @@ pub fn evaluate_statistics(
             NullBuffer::new(BooleanBuffer::collect_bool(n_rows, |place| nulls.is_valid(rows[place] as usize)))
         }
     });
-    let needs = columns.iter().fold(Needs::TEXT, |needs, column| needs.and((column.statistic.needs)(column.args)));
+    let needs = bound_where_it_will_do(&mut columns, gates);
     let mut doc = Doc::new();
     for place in 0..n_rows {
         let row = rows.map_or(place, |rows| rows[place] as usize);
@@ -78,7 +86,7 @@ pub fn evaluate_statistics(
             }
             Some(text) => {
                 doc.read(text, needs);
-                gates.iter().all(|gate| gate.range.has(columns[gate.statistic].value(&doc, place)))
+                gates.iter().all(|gate| gate.range.has(columns[gate.statistic].value(&mut doc, place, gate.range)))
             }
             None => false,
         };
@@ -89,10 +97,40 @@ pub fn evaluate_statistics(
     Ok(columns.into_iter().map(|column| column.finish(nulls.clone())).collect())
 }
 
+/// Lets statistics begin with their bounds whose gates ask for no more. Gives the parts to take every document apart
+/// into.
+fn bound_where_it_will_do(columns: &mut [StatisticColumn], gates: &[Gate]) -> Needs {
+    for gate in gates.iter().filter(|gate| gate.is_only_reader) {
+        let column = &mut columns[gate.statistic];
+        column.bound = column.statistic.bound;
+    }
+    // What is found in any case need not be bounded.
+    let in_any_case = columns.iter().filter(|column| column.bound.is_none());
+    let needs = in_any_case.fold(Needs::TEXT, |needs, column| needs.and(column.needs()));
+    for column in columns.iter_mut().filter(|column| needs.has_walks_of(column.needs())) {
+        column.bound = None;
+    }
+    // If one bound will not do, the other statistics that are found together with this one are, too.
+    let bounded: Vec<Needs> =
+        columns.iter().filter(|column| column.bound.is_some()).map(StatisticColumn::needs).collect();
+    for column in &mut *columns {
+        let of_one_walk = bounded.iter().filter(|other| other.has_walks_of(column.needs()));
+        column.found_together = of_one_walk.fold(column.needs(), |needs, other| needs.and(*other));
+    }
+    let first = |column: &StatisticColumn| match column.bound {
+        Some(bound) => (bound.needs)(column.args).and(column.needs().without_grams()),
+        None => column.needs(),
+    };
+    columns.iter().fold(Needs::TEXT, |needs, column| needs.and(first(column)))
+}
+
 /// The values of one statistic, with a neutral one where there is no document.
 struct StatisticColumn<'a> {
     statistic: Statistic,
     args: &'a Args,
+    /// What is asked first, if that may do; and what must be found if it does not.
+    bound: Option<Bound>,
+    found_together: Needs,
     values: StatisticValues,
 }
 
@@ -110,7 +148,11 @@ impl<'a> StatisticColumn<'a> {
             StatisticValue::Float(of) => StatisticValues::Float(of, Vec::with_capacity(n_rows)),
             StatisticValue::Bool(of) => StatisticValues::Bool(of, BooleanBufferBuilder::new(n_rows)),
         };
-        Ok(Self { statistic, args, values })
+        Ok(Self { statistic, args, bound: None, found_together: Needs::TEXT, values })
+    }
+
+    fn needs(&self) -> Needs {
+        (self.statistic.needs)(self.args)
     }
 
     /// How many documents it has a value for.
@@ -122,9 +164,10 @@ impl<'a> StatisticColumn<'a> {
         }
     }
 
-    /// The value of the document at `place`, the last one, as a number; computed if it was not yet.
-    fn value(&mut self, doc: &Doc, place: usize) -> f64 {
-        if self.len() == place {
+    /// The value of the document at `place`, the last one, as a number; computed if it was not yet. A bound instead if that
+    /// is in the range.
+    fn value(&mut self, doc: &mut Doc, place: usize, range: Range) -> f64 {
+        if self.len() == place && !self.push_bound(doc, range) {
             self.push(doc);
         }
         match &self.values {
@@ -132,6 +175,18 @@ impl<'a> StatisticColumn<'a> {
             StatisticValues::Float(_, values) => values[place],
             StatisticValues::Bool(_, values) => f64::from(u8::from(values.get_bit(place))),
         }
+    }
+
+    /// Writes down the bound if it is in the range. If it is not, what the value is read off is found.
+    fn push_bound(&mut self, doc: &mut Doc, range: Range) -> bool {
+        let (Some(bound), StatisticValues::Float(_, values)) = (self.bound, &mut self.values) else { return false };
+        let at_most = (bound.at_most)(doc, self.args);
+        if range.has_all_up_to(at_most) {
+            values.push(at_most);
+            return true;
+        }
+        doc.read_grams(self.found_together);
+        false
     }
 
     fn push(&mut self, doc: &Doc) {
@@ -163,9 +218,10 @@ impl<'a> StatisticColumn<'a> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::ops::Registry;
+    use crate::ops::{Registry, Value};
     use arrow::array::{AsArray, StringArray};
     use arrow::datatypes::{Float64Type, Int64Type};
+    use proptest::prelude::*;
 
     #[test]
     fn what_comes_after_a_closed_gate_is_not_computed() {
@@ -179,8 +235,13 @@ mod tests {
         let calls: Vec<(&OpSpec, &Args)> = calls.iter().map(|(spec, args)| (spec.as_ref(), args)).collect();
         let documents: ArrayRef =
             Arc::new(StringArray::from(vec![Some("one two"), Some("one"), None, Some("1 2 3"), Some("a b c d")]));
-        let at_least = |statistic, least| Gate { statistic, range: Range { least, most: f64::INFINITY } };
-        let at_most = |statistic, most| Gate { statistic, range: Range { least: f64::NEG_INFINITY, most } };
+        let at_least =
+            |statistic, least| Gate { statistic, range: Range { least, most: f64::INFINITY }, is_only_reader: false };
+        let at_most = |statistic, most| Gate {
+            statistic,
+            range: Range { least: f64::NEG_INFINITY, most },
+            is_only_reader: false,
+        };
         // Words are asked about twice; the gate between must not see a document that the first one stops.
         let gates = [at_least(1, 2.0), at_least(0, 0.5), at_most(1, 3.0)];
         let columns = evaluate_statistics(&calls, &documents, None, &gates).unwrap();
@@ -193,6 +254,70 @@ mod tests {
         let columns = evaluate_statistics(&calls, &documents, Some(&[1, 2, 4]), &[]).unwrap();
         let chars: Vec<_> = columns[2].as_primitive::<Int64Type>().iter().collect();
         assert_eq!(chars, [Some(3), None, Some(7)]);
+    }
+
+    /// Texts of few words, some of which are others run together.
+    fn repetitive_text() -> impl Strategy<Value = String> {
+        let word =
+            prop::sample::select(vec!["a", "ab", "b", "ba", "bab", "é", "the", "representative", "世界", "thera"]);
+        let gap = prop::sample::select(vec![" ", " ", " ", "\n", "  "]);
+        let run = prop::collection::vec((word, gap), 0..12)
+            .prop_map(|words| words.into_iter().map(|(word, gap)| format!("{word}{gap}")).collect::<String>());
+        prop::collection::vec((run, 1..4_usize), 0..6)
+            .prop_map(|runs| runs.into_iter().map(|(run, times)| run.repeat(times)).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn a_bound_is_never_below_the_value(texts in prop::collection::vec(repetitive_text(), 1..8), n in 1..12_i64) {
+            let mut n_bounded = 0;
+            for spec in Registry::builtin().iter() {
+                let Cpu::Statistic(Statistic { needs, value: StatisticValue::Float(value), bound: Some(bound) }) = spec.cpu
+                else { continue };
+                n_bounded += 1;
+                let args = Args::new(spec, vec![Value::Int(n)]).unwrap();
+                let (mut bounded, mut exact) = (Doc::new(), Doc::new());
+                for text in &texts {
+                    bounded.read(text, (bound.needs)(&args));
+                    exact.read(text, needs(&args));
+                    let (at_most, value) = ((bound.at_most)(&bounded, &args), value(&exact, &args));
+                    prop_assert!(at_most >= value, "{} of {text:?}: {value}, not at most {at_most}", spec.name);
+                }
+            }
+            prop_assert!(n_bounded > 3);
+        }
+
+        #[test]
+        fn a_gate_lets_the_same_documents_pass_whether_it_sees_values_or_bounds(
+            texts in prop::collection::vec(repetitive_text(), 1..20),
+            lengths in prop::collection::vec(1..11_i64, 6),
+            limits in prop::collection::vec(0.0..1.0, 6),
+        ) {
+            let registry = Registry::builtin();
+            let names = [
+                "top_ngram_char_ratio", "duplicate_ngram_char_ratio", "nemo_top_ngram_ratio",
+                "nemo_duplicate_ngram_ratio", "duplicate_ngram_char_ratio", "top_ngram_covered_char_ratio",
+            ];
+            let calls: Vec<_> = names.iter().zip(lengths).map(|(name, n)| {
+                let spec = Arc::clone(registry.find(name).unwrap());
+                let args = Args::new(&spec, vec![Value::Int(n)]).unwrap();
+                (spec, args)
+            }).collect();
+            let calls: Vec<(&OpSpec, &Args)> = calls.iter().map(|(spec, args)| (spec.as_ref(), args)).collect();
+            let documents: ArrayRef = Arc::new(StringArray::from(texts));
+            let kept = |is_only_reader| {
+                let gate = |(statistic, most): (usize, &f64)| {
+                    Gate { statistic, range: Range { least: f64::NEG_INFINITY, most: *most }, is_only_reader }
+                };
+                let gates: Vec<Gate> = limits.iter().enumerate().map(gate).collect();
+                let columns = evaluate_statistics(&calls, &documents, None, &gates).unwrap();
+                let is_kept = |row: usize| {
+                    columns.iter().zip(&limits).all(|(column, most)| column.as_primitive::<Float64Type>().value(row) <= *most)
+                };
+                (0..documents.len()).filter(|row| is_kept(*row)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(kept(true), kept(false));
+        }
     }
 
     #[test]

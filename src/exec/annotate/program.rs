@@ -220,9 +220,19 @@ impl Program {
             .map_while(|rule| {
                 let (column, range) = rule.keeps?;
                 let statistic = statistics.iter().position(|(made, _)| *made == column)?;
-                Some(Gate { statistic, range })
+                Some(Gate { statistic, range, is_only_reader: self.n_readers(column) == 1 })
             })
             .collect()
+    }
+
+    /// How many rules, steps and outputs read a column.
+    fn n_readers(&self, column: usize) -> usize {
+        let rules = self.rules.iter().map(|rule| &rule.condition);
+        let steps = self.steps.iter().filter(|step| match &step.work {
+            Work::Pass { document, .. } | Work::Call { document, .. } => *document == column,
+            Work::Expr { expr, .. } => expr.columns.contains(&column),
+        });
+        rules.chain(&self.outputs).filter(|expr| expr.columns.contains(&column)).count() + steps.count()
     }
 
     /// The steps that column `index` needs, in the order in which they can run. None for an input's column.

@@ -19,20 +19,27 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts things, given by hashes whose upper bits are well mixed; forgets those before.
+    /// Counts things, given by hashes whose upper bits are well mixed; forgets those before. Tells of each whether it may
+    /// have come before.
     #[inline(always)]
-    pub(super) fn count(&mut self, hashes: impl ExactSizeIterator<Item = u64>) {
+    pub(super) fn count(&mut self, hashes: impl ExactSizeIterator<Item = u64>, mut came_before: impl FnMut(bool)) {
         let shift = clear(&mut self.counters, (hashes.len() * COUNTERS_EACH).min(MOST_COUNTERS));
         self.places.clear();
         self.places.extend(hashes.map(|hash| (hash >> shift) as u32));
         for place in &self.places {
             let counter = &mut self.counters[*place as usize];
+            came_before(*counter > 0);
             *counter = counter.saturating_add(1);
         }
     }
 
     /// For each thing, whether it may occur again.
     pub(super) fn repeats(&self) -> impl Iterator<Item = bool> {
-        self.places.iter().map(|place| self.counters[*place as usize] > 1)
+        self.counts().map(|count| count > 1)
+    }
+
+    /// For each thing, how often it occurs at most; [`u8::MAX`]: nobody knows.
+    pub(super) fn counts(&self) -> impl Iterator<Item = u8> {
+        self.places.iter().map(|place| self.counters[*place as usize])
     }
 }

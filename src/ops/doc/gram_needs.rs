@@ -1,20 +1,37 @@
-//! Which n-grams a statistic reads: of words, of refined words, of words run together, of characters.
+//! Which n-grams a statistic reads: of words, of refined words, of words run together, of characters; or what it wants
+//! to know of them before they are found.
 
 use super::grams::LONGEST_GRAM;
+
+/// What there is to know about n-grams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GramKind {
+    /// [`Grams`](super::Grams) of words.
+    Words,
+    /// The same of Chinese words.
+    Chinese,
+    /// The same of words in lower case without marks at their ends.
+    Refined,
+    /// [`JoinedGrams`](super::JoinedGrams).
+    Joined,
+    /// [`CharGrams`](super::CharGrams).
+    Chars,
+    /// [`GramBounds`](super::GramBounds) on the most frequent n-gram of words.
+    TopBound,
+    /// The same on those that came before.
+    AgainBound,
+    /// [`GramBounds`](super::GramBounds) on the most frequent n-gram, as a string that is found also inside words.
+    FoundBound,
+    /// [`JoinedBounds`](super::JoinedBounds).
+    JoinedBound,
+}
+
+const N_KINDS: usize = GramKind::JoinedBound as usize + 1;
 
 /// A set of kinds of n-grams, with their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct GramNeeds {
-    /// For these n: [`Grams`](super::Grams).
-    pub(super) words: Lengths,
-    /// The same of Chinese words.
-    pub(super) chinese: Lengths,
-    /// The same of words in lower case without marks at their ends.
-    pub(super) refined: Lengths,
-    /// For these n: [`JoinedGrams`](super::JoinedGrams).
-    pub(super) joined: Lengths,
-    /// For these n: [`CharGrams`](super::CharGrams).
-    pub(super) chars: Lengths,
+    lengths: [Lengths; N_KINDS],
 }
 
 /// A set of numbers from 1 to 64, bit by bit.
@@ -32,6 +49,11 @@ impl Lengths {
 
     pub(super) const fn has(self, n: usize) -> bool {
         n >= 1 && n <= LONGEST_GRAM && self.0 >> (n - 1) & 1 == 1
+    }
+
+    /// The least; 65 if there is none.
+    pub(super) const fn shortest(self) -> usize {
+        self.0.trailing_zeros() as usize + 1
     }
 
     /// The greatest; 0 if there is none.
@@ -59,47 +81,47 @@ impl Lengths {
 }
 
 impl GramNeeds {
-    pub(super) const NONE: GramNeeds = GramNeeds {
-        words: Lengths(0),
-        chinese: Lengths(0),
-        refined: Lengths(0),
-        joined: Lengths(0),
-        chars: Lengths(0),
-    };
+    pub(super) const NONE: GramNeeds = GramNeeds { lengths: [Lengths(0); N_KINDS] };
 
-    pub(super) const fn and(self, other: GramNeeds) -> GramNeeds {
-        GramNeeds {
-            words: self.words.and(other.words),
-            chinese: self.chinese.and(other.chinese),
-            refined: self.refined.and(other.refined),
-            joined: self.joined.and(other.joined),
-            chars: self.chars.and(other.chars),
+    pub(super) const fn one(kind: GramKind, n: usize) -> Self {
+        let mut needs = Self::NONE;
+        needs.lengths[kind as usize] = Lengths::one(n);
+        needs
+    }
+
+    /// For which n.
+    pub(super) const fn of(self, kind: GramKind) -> Lengths {
+        self.lengths[kind as usize]
+    }
+
+    pub(super) const fn and(mut self, other: GramNeeds) -> GramNeeds {
+        let mut kind = 0;
+        while kind < N_KINDS {
+            self.lengths[kind] = self.lengths[kind].and(other.lengths[kind]);
+            kind += 1;
         }
+        self
     }
 
     pub(super) const fn has(self, part: GramNeeds) -> bool {
-        self.words.has_all(part.words)
-            && self.chinese.has_all(part.chinese)
-            && self.refined.has_all(part.refined)
-            && self.joined.has_all(part.joined)
-            && self.chars.has_all(part.chars)
+        let mut kind = 0;
+        while kind < N_KINDS && self.lengths[kind].has_all(part.lengths[kind]) {
+            kind += 1;
+        }
+        kind == N_KINDS
     }
 
     /// Whether each kind of n-grams that `part` has, of whatever length, is here.
     pub(super) const fn has_kinds_of(self, part: GramNeeds) -> bool {
-        (part.words.is_empty() || !self.words.is_empty())
-            && (part.chinese.is_empty() || !self.chinese.is_empty())
-            && (part.refined.is_empty() || !self.refined.is_empty())
-            && (part.joined.is_empty() || !self.joined.is_empty())
-            && (part.chars.is_empty() || !self.chars.is_empty())
+        let mut kind = 0;
+        while kind < N_KINDS && (part.lengths[kind].is_empty() || !self.lengths[kind].is_empty()) {
+            kind += 1;
+        }
+        kind == N_KINDS
     }
 
     pub(super) const fn is_empty(self) -> bool {
-        self.words.is_empty()
-            && self.chinese.is_empty()
-            && self.refined.is_empty()
-            && self.joined.is_empty()
-            && self.chars.is_empty()
+        GramNeeds::NONE.has_kinds_of(self)
     }
 
     /// As `EXPLAIN` lists them.
@@ -112,11 +134,11 @@ impl GramNeeds {
             (!lengths.is_empty()).then(|| format!("{what}{}-grams", lengths.join("/")))
         };
         [
-            up_to(self.words, ""),
-            up_to(self.chinese, "chinese "),
-            up_to(self.refined, "refined "),
-            each(self.joined, "joined "),
-            each(self.chars, "character "),
+            up_to(self.of(GramKind::Words), ""),
+            up_to(self.of(GramKind::Chinese), "chinese "),
+            up_to(self.of(GramKind::Refined), "refined "),
+            each(self.of(GramKind::Joined), "joined "),
+            each(self.of(GramKind::Chars), "character "),
         ]
         .into_iter()
         .flatten()

@@ -168,8 +168,7 @@ impl Grams {
     fn find_in_pairs(&mut self, text: &[u8], words: &[Word]) {
         self.hashes.clear();
         self.hashes.extend(words.iter().map(|word| piece_hash(text, (word.start, word.end))));
-        let pair_hash = |pair: &[u64; 2]| (pair[0].rotate_left(23) ^ pair[1]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.counters.count(self.hashes.array_windows().map(pair_hash));
+        self.counters.count(self.hashes.array_windows().map(pair_hash), |_| {});
         // Which are taken cannot be foreseen: each is written to the next place, and the place is kept or not.
         self.found.clear();
         self.found.resize(words.len(), Found { at: 0, number: 0 });
@@ -305,6 +304,12 @@ impl Grams {
     pub fn gram_chars(&self, n: usize) -> usize {
         (0..self.n_grams(n)).map(|start| self.chars(start, n)).sum()
     }
+}
+
+/// A hash of two things, given theirs, that chooses a counter.
+#[inline(always)]
+pub(super) fn pair_hash([left, right]: &[u64; 2]) -> u64 {
+    (left.rotate_left(23) ^ right).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// How many of the first `n_bytes` of `text` continue a character. Words are short: eight bytes at a time, and the last

@@ -8,28 +8,17 @@
 //! other beginning or end of a word, it is not repeated. In prose few beginnings are left, and only these are gone through
 //! for each n.
 //!
-//! ```text
-//! letters   · · t h e c a t s a t o n t h e m a t · ·     the words run together, padding at both ends
-//! starts        0     1     2     3   4     5     6       where words begin, and the end
-//! ```
 //! Invariant: exact, in time linear in the document times n.
 
 use super::counters::Counters;
 use super::intern::{clear, spread};
-use super::words::Word;
+use super::run_together::{RunTogether, WINDOW};
 use xxhash_rust::xxh3::xxh3_64;
-
-/// The bytes at the beginning and the end of an n-gram that are looked at.
-const WINDOW: usize = 16;
 
 /// The characters in repeated n-grams, for each n asked for.
 #[derive(Debug, Default)]
 pub struct JoinedGrams {
-    /// The words run together, with a window of padding before and after them.
-    letters: Vec<u8>,
-    /// Where each word begins in `letters`, and the end.
-    starts: Vec<u32>,
-    /// Whether the window that ends at each of `starts` may be repeated.
+    /// Whether the window that ends where each word begins, or all end, may be repeated.
     tail_repeats: Vec<bool>,
     /// The words at which a repeated n-gram may begin, for any n asked for.
     candidates: Vec<u32>,
@@ -48,50 +37,25 @@ struct Seen {
 }
 
 impl JoinedGrams {
-    /// Walks over `words`, which are places in `text`, once for each of `lengths`, which come in ascending order.
-    pub(super) fn read(&mut self, text: &str, words: &[Word], lengths: impl Iterator<Item = usize>) {
+    /// Walks over `words` once for each of `lengths`, which come in ascending order.
+    pub(super) fn read(&mut self, words: &RunTogether, lengths: impl Iterator<Item = usize>) {
         self.repeated_chars.clear();
         let mut lengths = lengths.peekable();
         let Some(shortest) = lengths.peek().copied() else { return };
-        self.run_together(text.as_bytes(), words);
-        self.find_candidates(shortest);
+        self.find_candidates(words, shortest);
         for n in lengths {
-            let n_chars = self.walk(n);
+            let n_chars = self.walk(words, n);
             self.repeated_chars.push((n, n_chars));
         }
     }
 
-    fn run_together(&mut self, text: &[u8], words: &[Word]) {
-        // What is left of an earlier document is written over. Words are copied a window at a time, and the next word
-        // begins where this one ends.
-        let n_most = text.len() + 3 * WINDOW;
-        if self.letters.len() < n_most {
-            self.letters.resize(n_most, 0);
-        }
-        self.starts.clear();
-        self.starts.reserve(words.len() + 1);
-        let mut end = WINDOW;
-        self.starts.push(end as u32);
-        for word in words {
-            let n_bytes = word.n_bytes();
-            let from = &text[word.start as usize..];
-            match (from.first_chunk::<WINDOW>(), self.letters[end..].first_chunk_mut::<WINDOW>()) {
-                (Some(from), Some(to)) if n_bytes <= WINDOW => *to = *from,
-                _ => self.letters[end..end + n_bytes].copy_from_slice(&from[..n_bytes]),
-            }
-            end += n_bytes;
-            self.starts.push(end as u32);
-        }
-        self.letters[end..end + WINDOW].fill(0);
-    }
-
     /// Finds where repeated n-grams of at least `shortest` words may begin, and where they may end.
-    fn find_candidates(&mut self, shortest: usize) {
-        let (letters, starts) = (&self.letters, &self.starts);
-        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize - WINDOW)));
+    fn find_candidates(&mut self, words: &RunTogether, shortest: usize) {
+        let RunTogether { letters, starts } = words;
+        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize - WINDOW)), |_| {});
         self.tail_repeats.clear();
         self.tail_repeats.extend(self.counters.repeats());
-        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize)));
+        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize)), |_| {});
         self.candidates.clear();
         // An n-gram shorter than a window is always looked at.
         let is_short = |at: usize| starts.get(at + shortest).is_some_and(|end| end - starts[at] < WINDOW as u32);
@@ -99,9 +63,9 @@ impl JoinedGrams {
         self.candidates.extend(candidates.map(|(at, _)| at as u32));
     }
 
-    fn walk(&mut self, n: usize) -> usize {
-        self.pick_likely(n);
-        let gram = |at: usize| &self.letters[self.starts[at] as usize..self.starts[at + n] as usize];
+    fn walk(&mut self, words: &RunTogether, n: usize) -> usize {
+        self.pick_likely(&words.starts, n);
+        let gram = |at: usize| words.gram(at, n);
         let shift = clear(&mut self.seen, self.likely.len());
         let mut n_chars = 0;
         let mut next = 0;
@@ -117,15 +81,15 @@ impl JoinedGrams {
 
     /// Picks the candidates whose n-gram may end like another, too. Which do cannot be foreseen: each is written to the
     /// next place, and the place is kept or not.
-    fn pick_likely(&mut self, n: usize) {
-        let n_grams = self.starts.len().saturating_sub(n);
+    fn pick_likely(&mut self, starts: &[u32], n: usize) {
+        let n_grams = starts.len().saturating_sub(n);
         let n_candidates = self.candidates.partition_point(|at| (*at as usize) < n_grams);
         self.likely.clear();
         self.likely.resize(n_candidates, 0);
         let mut n_likely = 0;
         for &at in &self.candidates[..n_candidates] {
             let (start, end) = (at as usize, at as usize + n);
-            let is_short = self.starts[end] - self.starts[start] < WINDOW as u32;
+            let is_short = starts[end] - starts[start] < WINDOW as u32;
             self.likely[n_likely] = at;
             n_likely += usize::from(self.tail_repeats[end] | is_short);
         }

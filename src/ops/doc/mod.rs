@@ -16,10 +16,12 @@ mod char_grams;
 mod chars;
 mod chinese;
 mod counters;
+mod gram_bounds;
 mod gram_needs;
 mod grams;
 mod intern;
 mod joined;
+mod joined_bounds;
 mod lines;
 mod needs;
 mod refined;
@@ -27,14 +29,17 @@ mod repeats;
 mod repetition;
 #[cfg(test)]
 mod repetition_tests;
+mod run_together;
 mod split_lines;
 mod walk;
 mod words;
 
 pub use char_grams::CharGrams;
 pub use chars::CharCounts;
+pub use gram_bounds::GramBounds;
 pub use grams::{Grams, LONGEST_GRAM, Level};
 pub use joined::JoinedGrams;
+pub use joined_bounds::JoinedBounds;
 pub use lines::{Line, Lines};
 pub use needs::{DeviceNeeds, Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
@@ -91,6 +96,15 @@ impl<'t> Doc<'t> {
             self.chinese.read(text);
         }
         self.repetition.read(text, &self.words.spans, &self.chinese.words.spans, needs);
+    }
+
+    /// Finds the n-grams among `needs` too, in the document read last. Its words must have been found.
+    pub(super) fn read_grams(&mut self, needs: Needs) {
+        let grams = needs.only_grams();
+        if !self.ready.has(grams) {
+            self.ready = self.ready.and(grams);
+            self.repetition.read(self.text, &self.words.spans, &self.chinese.words.spans, grams);
+        }
     }
 
     /// The document itself. Always there.

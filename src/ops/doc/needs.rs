@@ -1,6 +1,6 @@
 //! Which parts of a document a statistic reads, and how dear finding them is.
 
-use super::gram_needs::{GramNeeds, Lengths};
+use super::gram_needs::{GramKind, GramNeeds};
 use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
 use std::fmt;
@@ -85,7 +85,7 @@ impl Needs {
 
     /// What repeats among the word n-grams: [`Grams`](super::Grams).
     pub const fn grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { words: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+        Needs { grams: GramNeeds::one(GramKind::Words, n), ..Needs::WORDS }
     }
 
     /// The same, for the option `n`, of the words in the language of the option `lang`.
@@ -94,22 +94,60 @@ impl Needs {
         if !is_chinese(args) {
             return Needs::grams(n);
         }
-        Needs { grams: GramNeeds { chinese: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::CHINESE_WORDS }
+        Needs { grams: GramNeeds::one(GramKind::Chinese, n), ..Needs::CHINESE_WORDS }
     }
 
     /// The same of refined words: lower case, special characters cut from their ends.
     pub const fn refined_grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { refined: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+        Needs { grams: GramNeeds::one(GramKind::Refined, n), ..Needs::TEXT }
     }
 
     /// What repeats among the n-grams of words run together: [`JoinedGrams`](super::JoinedGrams).
     pub const fn joined_grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { joined: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::WORDS }
+        Needs { grams: GramNeeds::one(GramKind::Joined, n), ..Needs::WORDS }
     }
 
     /// What repeats among the runs of `n` characters: [`CharGrams`](super::CharGrams).
     pub const fn char_grams(n: usize) -> Needs {
-        Needs { grams: GramNeeds { chars: Lengths::one(n), ..GramNeeds::NONE }, ..Needs::TEXT }
+        Needs { grams: GramNeeds::one(GramKind::Chars, n), ..Needs::TEXT }
+    }
+
+    /// How much the most frequent n-gram of words can be: [`GramBounds`](super::GramBounds).
+    pub const fn top_bound(n: usize) -> Needs {
+        Needs { grams: GramNeeds::one(GramKind::TopBound, n), ..Needs::WORDS }
+    }
+
+    /// How much the n-grams of words that came before can be, for the options `n` and `lang`. Of Chinese words nothing is
+    /// known.
+    pub fn again_bound_in(args: &Args) -> Needs {
+        Self::bound_in(args, GramKind::AgainBound)
+    }
+
+    /// The same of the most frequent n-gram that is looked for as a string, also inside words.
+    pub fn found_bound_in(args: &Args) -> Needs {
+        Self::bound_in(args, GramKind::FoundBound)
+    }
+
+    fn bound_in(args: &Args, kind: GramKind) -> Needs {
+        if is_chinese(args) {
+            return Needs::CHINESE_WORDS;
+        }
+        Needs { grams: GramNeeds::one(kind, args.count("n")), ..Needs::WORDS }
+    }
+
+    /// How much the repeated n-grams of words run together can be: [`JoinedBounds`](super::JoinedBounds).
+    pub const fn joined_bound(n: usize) -> Needs {
+        Needs { grams: GramNeeds::one(GramKind::JoinedBound, n), ..Needs::WORDS }
+    }
+
+    /// These without n-grams.
+    pub const fn without_grams(self) -> Needs {
+        Needs { grams: GramNeeds::NONE, ..self }
+    }
+
+    /// Just the n-grams among these.
+    pub(super) const fn only_grams(self) -> Needs {
+        Needs { parts: 0, grams: self.grams }
     }
 
     pub(super) const fn gram_needs(self) -> GramNeeds {
@@ -155,10 +193,10 @@ impl Needs {
     pub fn on_device(self) -> DeviceNeeds {
         DeviceNeeds {
             parts: self.parts,
-            word_grams: self.grams.words.longest() as u32,
-            refined_grams: self.grams.refined.longest() as u32,
-            joined_grams: self.grams.joined.bits(),
-            char_grams: self.grams.chars.bits(),
+            word_grams: self.grams.of(GramKind::Words).longest() as u32,
+            refined_grams: self.grams.of(GramKind::Refined).longest() as u32,
+            joined_grams: self.grams.of(GramKind::Joined).bits(),
+            char_grams: self.grams.of(GramKind::Chars).bits(),
         }
     }
 

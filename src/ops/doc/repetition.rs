@@ -1,11 +1,15 @@
 //! The parts of a document that are about repetition, found as far as asked for.
 
 use super::char_grams::CharGrams;
+use super::gram_bounds::GramBounds;
+use super::gram_needs::GramKind;
 use super::grams::Grams;
 use super::joined::JoinedGrams;
+use super::joined_bounds::JoinedBounds;
 use super::needs::is_chinese;
 use super::refined::RefinedWords;
 use super::repeats::RepeatTable;
+use super::run_together::RunTogether;
 use super::words::Word;
 use super::{Doc, Needs, Stage};
 use crate::ops::scan;
@@ -24,6 +28,10 @@ pub(super) struct Repetition {
     refined: RefinedWords,
     refined_grams: Grams,
     char_grams: CharGrams,
+    run_together: RunTogether,
+    bounds: GramBounds,
+    found_bounds: GramBounds,
+    joined_bounds: JoinedBounds,
     n_chars: usize,
 }
 
@@ -39,25 +47,43 @@ impl Repetition {
         if needs.has(Needs::BLOCK_REPEATS) {
             self.blocks.read_blocks(text);
         }
-        let grams = needs.gram_needs();
-        if !grams.words.is_empty() {
-            self.grams.read(text, words, grams.words);
+        self.read_bounds(text, words, needs);
+        let asked = |kind| Some(needs.gram_needs().of(kind)).filter(|lengths| !lengths.is_empty());
+        if let Some(lengths) = asked(GramKind::Words) {
+            self.grams.read(text, words, lengths);
         }
-        if !grams.chinese.is_empty() {
-            self.chinese_grams.read(text, chinese_words, grams.chinese);
+        if let Some(lengths) = asked(GramKind::Chinese) {
+            self.chinese_grams.read(text, chinese_words, lengths);
         }
-        if !grams.joined.is_empty() {
-            self.joined.read(text, words, grams.joined.iter());
+        if let Some(lengths) = asked(GramKind::Joined) {
+            self.run_together.read(text, words);
+            self.joined.read(&self.run_together, lengths.iter());
         }
-        if !grams.refined.is_empty() {
+        if let Some(lengths) = asked(GramKind::Refined) {
             self.refined.read(text);
-            self.refined_grams.read(&self.refined.text, &self.refined.spans, grams.refined);
+            self.refined_grams.read(&self.refined.text, &self.refined.spans, lengths);
         }
-        if !grams.chars.is_empty() {
-            self.char_grams.read(text, grams.chars.iter());
+        if let Some(lengths) = asked(GramKind::Chars) {
+            self.char_grams.read(text, lengths.iter());
         }
         if needs.stage() > Stage::Scan {
             self.n_chars = scan::n_chars(text);
+        }
+    }
+
+    fn read_bounds(&mut self, text: &str, words: &[Word], needs: Needs) {
+        let asked = |kind| needs.gram_needs().of(kind);
+        let [top, again, found, joined] =
+            [GramKind::TopBound, GramKind::AgainBound, GramKind::FoundBound, GramKind::JoinedBound].map(asked);
+        if !top.is_empty() || !again.is_empty() {
+            self.bounds.read(text, words, top, again);
+        }
+        if !found.is_empty() {
+            self.found_bounds.read_ends(text, words, found);
+        }
+        if !joined.is_empty() {
+            self.run_together.read(text, words);
+            self.joined_bounds.read(&self.run_together, joined);
         }
     }
 }
@@ -74,8 +100,8 @@ impl Needs {
             (true, true) => 9,
             (_, false) => 14,
         };
-        let n_levels = grams.words.longest() + grams.refined.longest();
-        let n_lengths = grams.joined.iter().count() + grams.chars.iter().count();
+        let n_levels = grams.of(GramKind::Words).longest() + grams.of(GramKind::Refined).longest();
+        let n_lengths = grams.of(GramKind::Joined).iter().count() + grams.of(GramKind::Chars).iter().count();
         Scratch { bytes_per_byte, bytes_per_row: 128 + 48 * n_levels + 8 * n_lengths }
     }
 }
@@ -107,7 +133,7 @@ impl Doc<'_> {
 
     /// Needs [`Needs::grams`].
     pub fn grams(&self) -> &Grams {
-        debug_assert!(!self.ready.gram_needs().words.is_empty(), "the n-grams of words were not found");
+        debug_assert!(!self.ready.gram_needs().of(GramKind::Words).is_empty(), "the n-grams of words were not found");
         &self.repetition.grams
     }
 
@@ -122,7 +148,10 @@ impl Doc<'_> {
 
     /// Needs [`Needs::refined_grams`].
     pub fn refined_grams(&self) -> &Grams {
-        debug_assert!(!self.ready.gram_needs().refined.is_empty(), "the n-grams of refined words were not found");
+        debug_assert!(
+            !self.ready.gram_needs().of(GramKind::Refined).is_empty(),
+            "the n-grams of refined words were not found"
+        );
         &self.repetition.refined_grams
     }
 
@@ -134,5 +163,25 @@ impl Doc<'_> {
     /// Needs [`Needs::char_grams`] for each length asked of it.
     pub fn char_grams(&self) -> &CharGrams {
         &self.repetition.char_grams
+    }
+
+    /// Needs [`Needs::top_bound`] or [`Needs::again_bound_in`] for each length asked of it.
+    pub fn gram_bounds(&self) -> &GramBounds {
+        &self.repetition.bounds
+    }
+
+    /// Those of the words in the language of the option `lang`, if there are any. Needs [`Needs::again_bound_in`].
+    pub fn gram_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
+        (!is_chinese(args)).then_some(&self.repetition.bounds)
+    }
+
+    /// Needs [`Needs::found_bound_in`].
+    pub fn found_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
+        (!is_chinese(args)).then_some(&self.repetition.found_bounds)
+    }
+
+    /// Needs [`Needs::joined_bound`] for each length asked of it.
+    pub fn joined_bounds(&self) -> &JoinedBounds {
+        &self.repetition.joined_bounds
     }
 }

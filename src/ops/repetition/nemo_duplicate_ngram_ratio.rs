@@ -25,9 +25,19 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.9).and_ns_per_row(100.0),
-    cpu: Cpu::measure(Needs::grams_in, |doc, args| {
-        let level = doc.grams_in(args).level(args.count("n"));
-        if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
-    }),
+    cpu: Cpu::bounded_measure(
+        Needs::grams_in,
+        |doc, args| {
+            let level = doc.grams_in(args).level(args.count("n"));
+            if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
+        },
+        Bound {
+            needs: Needs::again_bound_in,
+            at_most: |doc, args| {
+                let bounds = doc.gram_bounds_in(args);
+                scan::ratio_at_most(bounds.and_then(|bounds| bounds.again_bytes(args.count("n"))), doc.n_chars())
+            },
+        },
+    ),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_duplicate_ngram_ratio.cu")),
 };

@@ -29,7 +29,17 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(4.0).and_ns_per_row(100.0),
-    cpu: Cpu::measure(Needs::grams_in, nemo_top_ngram_ratio),
+    cpu: Cpu::bounded_measure(
+        Needs::grams_in,
+        nemo_top_ngram_ratio,
+        Bound {
+            needs: Needs::found_bound_in,
+            at_most: |doc, args| {
+                let bounds = doc.found_bounds_in(args);
+                scan::ratio_at_most(bounds.and_then(|bounds| bounds.top_bytes(args.count("n"))), doc.n_chars())
+            },
+        },
+    ),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_top_ngram_ratio.cu"))
         .and_instructions_per_byte(50.0),
 };

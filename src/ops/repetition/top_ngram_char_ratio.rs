@@ -23,7 +23,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.9).and_ns_per_row(100.0),
-    cpu: Cpu::measure(
+    cpu: Cpu::bounded_measure(
         |args| Needs::grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
@@ -33,6 +33,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
             }
             let gram_chars = doc.grams().chars(level.top_start, n) + n - 1;
             scan::ratio(level.top_count * gram_chars, doc.n_chars())
+        },
+        Bound {
+            needs: |args| Needs::top_bound(args.count("n")),
+            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.n_chars()),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_char_ratio.cu")),

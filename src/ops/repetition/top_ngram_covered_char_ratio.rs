@@ -24,9 +24,13 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.9).and_ns_per_row(100.0),
-    cpu: Cpu::measure(
+    cpu: Cpu::bounded_measure(
         |args| Needs::grams(args.count("n")),
         |doc, args| scan::ratio(doc.grams().level(args.count("n")).top_covered_chars, doc.grams().word_chars()),
+        Bound {
+            needs: |args| Needs::top_bound(args.count("n")),
+            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.words().n_chars),
+        },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_covered_char_ratio.cu")),
 };

@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.8).and_ns_per_row(100.0),
-    cpu: Cpu::measure(
+    cpu: Cpu::bounded_measure(
         |args| Needs::grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
@@ -35,6 +35,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
                 return 0.0;
             }
             scan::ratio(level.top_count * doc.grams().chars(level.top_start, n), doc.grams().word_chars())
+        },
+        Bound {
+            needs: |args| Needs::top_bound(args.count("n")),
+            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.words().n_chars),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_word_char_ratio.cu")),

@@ -95,6 +95,12 @@ pub(crate) fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
+/// The same of a part that is known to be no more; infinite if nothing is known.
+#[inline]
+pub(crate) fn ratio_at_most(part: Option<usize>, whole: usize) -> f64 {
+    part.map_or(f64::INFINITY, |part| ratio(part, whole))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

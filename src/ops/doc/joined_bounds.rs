@@ -1,0 +1,140 @@
+//! How much can repeat among the n-grams of words run together at most, without walking over them for each n.
+//!
+//! For each word, how far the letters from there on are found from an earlier word on: an n-gram that is longer was not
+//! met before. Words that begin alike are chained by a hash of their first letters.
+//!
+//! ```text
+//! letters    t h e c a t s a t t h e c a t r a n
+//! starts     0     1     2     3     4     5
+//! reach                        6 (thecat)  ·           the 2-gram `the cat` may be met again at 3, no 3-gram is
+//! ```
+//! Invariant: a bound is never below what `joined.rs` finds. Lengths are bytes, which are no fewer than characters. Time
+//! is linear in the document: what takes longer to find out counts as repeated.
+
+use super::gram_needs::Lengths;
+use super::intern::clear;
+use super::run_together::RunTogether;
+
+/// The letters by which words are chained. About shorter n-grams nothing is found out: they count as repeated.
+const HEAD: usize = 12;
+/// Slots for each word: few chains hold words that begin differently.
+const SLOTS_EACH: usize = 4;
+/// No more than so many, as in `counters.rs`.
+const MOST_SLOTS: usize = 1 << 22;
+/// The longest chain that is followed.
+const LONGEST_CHAIN: usize = 12;
+/// The most letters that are compared.
+const FARTHEST: u32 = 512;
+
+/// Bounds on what repeats among the n-grams of words run together.
+#[derive(Debug, Default)]
+pub struct JoinedBounds {
+    /// For each hash of first letters the last word that has it, and one; 0 for none.
+    slots: Vec<u32>,
+    /// For each word the one before it in its chain, and one; 0 for none.
+    earlier: Vec<u32>,
+    /// The words that have one before them in their chain, or begin a short n-gram.
+    candidates: Vec<u32>,
+    reaches: Vec<Reach>,
+    repeated_bytes: Vec<(usize, usize)>,
+}
+
+/// How many letters from a word on may be found from an earlier word on.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reach {
+    at: u32,
+    n_bytes: u32,
+}
+
+impl JoinedBounds {
+    /// Bounds for the n-grams of these lengths.
+    pub(super) fn read(&mut self, words: &RunTogether, lengths: Lengths) {
+        let shortest = lengths.shortest();
+        self.chain(words, shortest);
+        self.reaches.clear();
+        for &at in &self.candidates {
+            let n_bytes = self.reach(words, at as usize);
+            if n_bytes >= words.gram(at as usize, shortest).len() as u32 {
+                self.reaches.push(Reach { at, n_bytes });
+            }
+        }
+        self.repeated_bytes.clear();
+        for n in lengths.iter() {
+            let n_bytes = self.sum_up(&words.starts, n);
+            self.repeated_bytes.push((n, n_bytes));
+        }
+    }
+
+    /// Chains the words at which n-grams of `shortest` words begin.
+    fn chain(&mut self, words: &RunTogether, shortest: usize) {
+        let ends = words.starts.get(shortest..).unwrap_or_default();
+        let shift = clear(&mut self.slots, (ends.len() * SLOTS_EACH).min(MOST_SLOTS));
+        // Which words are candidates cannot be foreseen: each is written to the next place, and the place is kept or not.
+        self.candidates.clear();
+        self.candidates.resize(ends.len(), 0);
+        self.earlier.clear();
+        let mut n_candidates = 0;
+        for (at, (start, end)) in (0_u32..).zip(words.starts.iter().zip(ends)) {
+            let slot = &mut self.slots[(head_hash(&words.letters, *start as usize) >> shift) as usize];
+            let earlier = std::mem::replace(slot, at + 1);
+            self.earlier.push(earlier);
+            self.candidates[n_candidates] = at;
+            n_candidates += usize::from((earlier > 0) | (end - start < HEAD as u32));
+        }
+        self.candidates.truncate(n_candidates);
+    }
+
+    /// How many letters from a word on are found from an earlier word on, at most.
+    fn reach(&self, words: &RunTogether, at: usize) -> u32 {
+        let mut reach = HEAD as u32 - 1;
+        let mut earlier = self.earlier[at];
+        for _ in 0..LONGEST_CHAIN {
+            let Some(other) = earlier.checked_sub(1) else { return reach };
+            reach = reach.max(n_equal(&words.letters, words.starts[at], words.starts[other as usize]));
+            earlier = self.earlier[other as usize];
+        }
+        if earlier == 0 { reach } else { u32::MAX }
+    }
+
+    /// The bytes of the n-grams that may be met again, each counted once.
+    fn sum_up(&self, starts: &[u32], n: usize) -> usize {
+        let n_grams = starts.len().saturating_sub(n);
+        let n_reaches = self.reaches.partition_point(|reach| (reach.at as usize) < n_grams);
+        let (mut n_bytes, mut counted_to) = (0, 0);
+        for reach in &self.reaches[..n_reaches] {
+            let (start, end) = (starts[reach.at as usize], starts[reach.at as usize + n]);
+            let is_repeated = end - start <= reach.n_bytes;
+            n_bytes += if is_repeated { end - start.max(counted_to) } else { 0 };
+            counted_to = if is_repeated { end } else { counted_to };
+        }
+        n_bytes as usize
+    }
+
+    /// The most bytes in n-grams that are met again; `n` is one that was asked for.
+    pub fn repeated_bytes(&self, n: usize) -> usize {
+        self.repeated_bytes.iter().find(|(of, _)| *of == n).map_or(0, |(_, n_bytes)| *n_bytes)
+    }
+}
+
+/// A hash of the first letters from byte `at` on.
+#[inline(always)]
+fn head_hash(letters: &[u8], at: usize) -> u64 {
+    let head = letters.get(at..).and_then(|rest| rest.first_chunk::<16>()).map_or(0, |head| u128::from_le_bytes(*head));
+    // Two products that do not wait for each other: it only has to keep most chains apart.
+    let low = (head as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = ((head >> (8 * (HEAD - 8))) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
+}
+
+/// How many letters are equal from two places on; [`u32::MAX`] for many.
+fn n_equal(letters: &[u8], at: u32, other: u32) -> u32 {
+    let eight = |at: u32, place: u32| letters.get((at + place) as usize..)?.first_chunk::<8>();
+    for place in (0..FARTHEST).step_by(8) {
+        let (Some(left), Some(right)) = (eight(at, place), eight(other, place)) else { return u32::MAX };
+        let differ = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+        if differ != 0 {
+            return place + differ.trailing_zeros() / 8;
+        }
+    }
+    u32::MAX
+}
