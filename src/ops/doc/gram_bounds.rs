@@ -15,15 +15,16 @@
 use super::counters::Counters;
 use super::gram_needs::Lengths;
 use super::grams::pair_hash;
-use super::intern::piece_hash;
+use super::intern::eight;
 use super::words::Word;
+use crate::ops::simd::level;
+use fearless_simd::dispatch;
 
 /// Bounds on what repeats among the n-grams of a document's words.
 #[derive(Debug, Default)]
 pub struct GramBounds {
-    hashes: Vec<u64>,
-    counters: Counters,
     n_words: usize,
+    counters: Counters,
     /// For each pair of neighbours how often it occurs at most; then for longer n-grams.
     counts: Vec<u8>,
     /// For each pair of neighbours 1 if it may have come before; then for longer n-grams.
@@ -45,13 +46,23 @@ struct Run {
 impl GramBounds {
     /// Bounds for n-grams of words, which are places in `text`: on the most frequent one, and on those that come again.
     pub(super) fn read(&mut self, text: &str, words: &[Word], top: Lengths, again: Lengths) {
-        self.hashes.clear();
-        self.hashes.extend(words.iter().map(|word| piece_hash(text.as_bytes(), (word.start, word.end))));
-        self.comes_again.clear();
-        let comes_again = &mut self.comes_again;
-        self.counters.count(self.hashes.array_windows().map(pair_hash), |again| comes_again.push(u8::from(again)));
+        let text = text.as_bytes();
+        let mut left = words.first().map_or(0, |word| word_hash(text, *word));
+        let pairs = words.get(1..).unwrap_or_default().iter().map(|word| {
+            let right = word_hash(text, *word);
+            pair_hash(&[std::mem::replace(&mut left, right), right])
+        });
+        if again.is_empty() {
+            self.counters.count(pairs, |_| {});
+        } else {
+            self.comes_again.clear();
+            self.comes_again.resize(pairs.len(), 0);
+            let mut comes_again = self.comes_again.iter_mut();
+            let note = |again| comes_again.next().into_iter().for_each(|noted| *noted = u8::from(again));
+            self.counters.count(pairs, note);
+            self.find_again(words, again.shortest().max(2));
+        }
         self.find_top(words, top);
-        self.find_again(words, again.shortest().max(2));
     }
 
     /// Bounds for n-grams that are looked for as strings, with a space between their words, and are found also where the
@@ -75,8 +86,7 @@ impl GramBounds {
                 shorten(&mut self.counts);
             }
             if asked.has(n) {
-                let most = if self.counts.contains(&u8::MAX) { usize::MAX } else { longest(&self.counts, words, n) };
-                self.top.push((n, most));
+                self.top.push((n, dispatch!(level(), _simd => most_bytes(&self.counts, words, n))));
             }
         }
     }
@@ -115,6 +125,17 @@ impl GramBounds {
     }
 }
 
+/// A hash of a word. Long words that begin alike and are of equal length count as equal.
+#[inline(always)]
+fn word_hash(text: &[u8], word: Word) -> u64 {
+    let (start, n_bytes) = (word.start as usize, word.n_bytes());
+    let head = match eight(text, start) {
+        Some(head) => head & (u64::MAX >> (64 - 8 * n_bytes.min(8) as u32)),
+        None => text[start..start + n_bytes].iter().fold(0, |head, byte| head << 8 | u64::from(*byte)),
+    };
+    (head ^ (n_bytes as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// From what holds of n-grams to what holds of both n-grams in each (n + 1)-gram.
 fn shorten(least: &mut Vec<u8>) {
     for at in 1..least.len() {
@@ -123,9 +144,15 @@ fn shorten(least: &mut Vec<u8>) {
     least.pop();
 }
 
-/// The greatest product of how often an n-gram occurs and its length.
-fn longest(counts: &[u8], words: &[Word], n: usize) -> usize {
+/// The greatest product of how often an n-gram occurs at most and its length; [`usize::MAX`] if it is not known how often.
+#[inline(always)]
+fn most_bytes(counts: &[u8], words: &[Word], n: usize) -> usize {
     let ends = words.get(n - 1..).unwrap_or_default();
-    let lengths = words.iter().zip(ends).map(|(first, last)| last.end - first.start);
-    counts.iter().zip(lengths).map(|(count, length)| u64::from(*count) * u64::from(length)).max().unwrap_or(0) as usize
+    let mut most = 0;
+    let mut most_often = 0;
+    for (count, (first, last)) in counts.iter().zip(words.iter().zip(ends)) {
+        most = most.max(u64::from(*count) * u64::from(last.end - first.start));
+        most_often = most_often.max(*count);
+    }
+    if most_often == u8::MAX { usize::MAX } else { most as usize }
 }

@@ -69,8 +69,9 @@ impl PieceKey {
     }
 }
 
+/// The eight bytes from `at` on, if there are as many.
 #[inline(always)]
-fn eight(text: &[u8], at: usize) -> Option<u64> {
+pub(super) fn eight(text: &[u8], at: usize) -> Option<u64> {
     text.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
 }
 

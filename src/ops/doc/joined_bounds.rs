@@ -12,19 +12,17 @@
 //! is linear in the document: what takes longer to find out counts as repeated.
 
 use super::gram_needs::Lengths;
-use super::intern::clear;
+use super::intern::{clear, eight};
 use super::run_together::RunTogether;
 
 /// The letters by which words are chained. About shorter n-grams nothing is found out: they count as repeated.
-const HEAD: usize = 12;
+const HEAD: usize = 14;
 /// Slots for each word: few chains hold words that begin differently.
 const SLOTS_EACH: usize = 4;
 /// No more than so many, as in `counters.rs`.
 const MOST_SLOTS: usize = 1 << 22;
-/// The longest chain that is followed.
-const LONGEST_CHAIN: usize = 12;
-/// The most letters that are compared.
-const FARTHEST: u32 = 512;
+/// Comparisons of eight letters for each word, all together. When they are used up, what is left counts as repeated.
+const COMPARISONS_EACH: u32 = 8;
 
 /// Bounds on what repeats among the n-grams of words run together.
 #[derive(Debug, Default)]
@@ -52,8 +50,9 @@ impl JoinedBounds {
         let shortest = lengths.shortest();
         self.chain(words, shortest);
         self.reaches.clear();
+        let mut n_left = COMPARISONS_EACH.saturating_mul(words.starts.len() as u32);
         for &at in &self.candidates {
-            let n_bytes = self.reach(words, at as usize);
+            let n_bytes = self.reach(words, at as usize, &mut n_left);
             if n_bytes >= words.gram(at as usize, shortest).len() as u32 {
                 self.reaches.push(Reach { at, n_bytes });
             }
@@ -73,27 +72,31 @@ impl JoinedBounds {
         self.candidates.clear();
         self.candidates.resize(ends.len(), 0);
         self.earlier.clear();
+        self.earlier.resize(ends.len(), 0);
         let mut n_candidates = 0;
-        for (at, (start, end)) in (0_u32..).zip(words.starts.iter().zip(ends)) {
+        for ((at, earlier), (start, end)) in (0_u32..).zip(&mut self.earlier).zip(words.starts.iter().zip(ends)) {
             let slot = &mut self.slots[(head_hash(&words.letters, *start as usize) >> shift) as usize];
-            let earlier = std::mem::replace(slot, at + 1);
-            self.earlier.push(earlier);
+            let before = std::mem::replace(slot, at + 1);
+            *earlier = before;
             self.candidates[n_candidates] = at;
-            n_candidates += usize::from((earlier > 0) | (end - start < HEAD as u32));
+            n_candidates += usize::from((before > 0) | (end - start < HEAD as u32));
         }
         self.candidates.truncate(n_candidates);
     }
 
     /// How many letters from a word on are found from an earlier word on, at most.
-    fn reach(&self, words: &RunTogether, at: usize) -> u32 {
+    fn reach(&self, words: &RunTogether, at: usize, n_comparisons: &mut u32) -> u32 {
         let mut reach = HEAD as u32 - 1;
         let mut earlier = self.earlier[at];
-        for _ in 0..LONGEST_CHAIN {
-            let Some(other) = earlier.checked_sub(1) else { return reach };
-            reach = reach.max(n_equal(&words.letters, words.starts[at], words.starts[other as usize]));
+        while let Some(other) = earlier.checked_sub(1) {
+            let Some(n_equal) = n_equal(&words.letters, words.starts[at], words.starts[other as usize], n_comparisons)
+            else {
+                return u32::MAX;
+            };
+            reach = reach.max(n_equal);
             earlier = self.earlier[other as usize];
         }
-        if earlier == 0 { reach } else { u32::MAX }
+        reach
     }
 
     /// The bytes of the n-grams that may be met again, each counted once.
@@ -126,15 +129,15 @@ fn head_hash(letters: &[u8], at: usize) -> u64 {
     low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }
 
-/// How many letters are equal from two places on; [`u32::MAX`] for many.
-fn n_equal(letters: &[u8], at: u32, other: u32) -> u32 {
-    let eight = |at: u32, place: u32| letters.get((at + place) as usize..)?.first_chunk::<8>();
-    for place in (0..FARTHEST).step_by(8) {
-        let (Some(left), Some(right)) = (eight(at, place), eight(other, place)) else { return u32::MAX };
-        let differ = u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right);
+/// How many letters are equal from two places on. `None` if that takes more comparisons than there are left.
+#[inline(always)]
+fn n_equal(letters: &[u8], at: u32, other: u32, n_comparisons: &mut u32) -> Option<u32> {
+    for place in (0..).step_by(8) {
+        *n_comparisons = n_comparisons.checked_sub(1)?;
+        let differ = eight(letters, (at + place) as usize)? ^ eight(letters, (other + place) as usize)?;
         if differ != 0 {
-            return place + differ.trailing_zeros() / 8;
+            return Some(place + differ.trailing_zeros() / 8);
         }
     }
-    u32::MAX
+    None
 }
