@@ -122,8 +122,15 @@ impl RepeatTable {
 
     /// Pieces between `breaks`, of which there are `n_pieces`.
     fn read(&mut self, text: &str, n_pieces: usize, breaks: impl Iterator<Item = (usize, usize)>) {
-        self.pieces.clear(n_pieces);
         self.distinct.clear();
+        if n_pieces == 1 {
+            // Nothing to compare it with.
+            let place = (0, text.len() as u32);
+            self.distinct.extend((!text.is_empty()).then_some(Distinct { place, count: 1 }));
+            self.sum_up(text, usize::from(text.is_empty()));
+            return;
+        }
+        self.pieces.clear(n_pieces);
         let mut n_empty = 0;
         let mut start = 0;
         for (end, next_start) in breaks.chain([(text.len(), text.len())]) {
@@ -142,6 +149,11 @@ impl RepeatTable {
                 None => distinct.push(Distinct { place, count: 1 }),
             }
         }
+        self.sum_up(text, n_empty);
+    }
+
+    /// Sums up the distinct pieces, and those that are empty.
+    fn sum_up(&mut self, text: &str, n_empty: usize) {
         self.empty = Repeats::of(n_empty, 0);
         (self.solid, self.blank) = (Repeats::default(), Repeats::default());
         for Distinct { place: (start, end), count } in &self.distinct {

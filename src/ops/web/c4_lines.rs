@@ -47,7 +47,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.0), // estimate
     cpu: Cpu::Record(|text, args, record| {
-        let result = apply(text, &Rules::of(args), record.wants("text"));
+        let wanted = Wanted { text: record.wants("text"), sentences: record.wants("sentences") };
+        let result = apply(text, &Rules::of(args), wanted);
         record.text(&result.text).int(result.n_sentences as i64).text(result.reason);
     }),
     gpu: Gpu::No("structs are built on the CPU"),
@@ -104,44 +105,55 @@ impl Rules {
         }
     }
 
-    /// Whether a trimmed line has enough words, and none that is too long.
-    fn words_fit(&self, line: &str) -> (bool, bool) {
-        // A line of few bytes has no word of many characters: then only the first words are looked at.
-        let is_short = match self.max_word_chars {
+    /// Whether no word of a line is too long.
+    fn words_are_short(&self, line: &str) -> bool {
+        match self.max_word_chars {
             Some(max) if line.len() > max => {
                 scan::words(line).all(|word| word.len() <= max || word.chars().count() <= max)
             }
             _ => true,
-        };
-        (scan::has_words(line, self.min_words), is_short)
+        }
     }
+}
+
+/// What is to be told of a document besides the reason to drop it.
+#[derive(Clone, Copy)]
+struct Wanted {
+    text: bool,
+    sentences: bool,
 }
 
 /// What is left of a document.
 struct Outcome {
     /// Empty if it is not wanted.
     text: String,
+    /// No more than are needed if it is not wanted.
     n_sentences: usize,
     reason: &'static str,
 }
 
-fn apply(text: &str, rules: &Rules, wants_text: bool) -> Outcome {
+fn apply(text: &str, rules: &Rules, wanted: Wanted) -> Outcome {
     let found = Found::look(text, rules);
-    let mut kept = String::with_capacity(if wants_text { text.len() } else { 0 });
+    let mut kept = String::with_capacity(if wanted.text { text.len() } else { 0 });
     let mut any_kept = false;
     let mut n_sentences_kept = 0;
     let drop = |n_sentences, reason| Outcome { text: String::new(), n_sentences, reason };
+    let is_enough = |n_sentences: usize| i64::try_from(n_sentences).unwrap_or(i64::MAX) >= rules.min_sentences;
+    // Then the first sentences decide, and the other lines are not looked at.
+    let only_sentences_decide = !wanted.text && !wanted.sentences && !found.can_drop(text, rules);
     for line in split_lines(text) {
-        let line = line.trim_matches(scan::is_space);
-        let (enough_words, short_words) = rules.words_fit(line);
-        if !short_words {
+        if only_sentences_decide && is_enough(n_sentences_kept) {
+            break;
+        }
+        let whole = line.trim_matches(scan::is_space);
+        if !rules.words_are_short(whole) {
             continue;
         }
-        let line = if rules.citations { remove_citations(line) } else { Cow::Borrowed(line) };
+        let line = if rules.citations { remove_citations(whole) } else { Cow::Borrowed(whole) };
         if rules.end_mark && (!line.ends_with(['.', '?', '!', '"', '\'']) || line.ends_with("...")) {
             continue;
         }
-        if !enough_words {
+        if !scan::has_words(whole, rules.min_words) {
             continue;
         }
         // Removing a citation can join the halves of a phrase that the whole document does not hold.
@@ -160,8 +172,10 @@ fn apply(text: &str, rules: &Rules, wants_text: bool) -> Outcome {
         if rules.policy && look(found.policy) && PHRASES.policies.iter().any(|phrase| has(&lower, phrase)) {
             continue;
         }
-        n_sentences_kept += n_sentences(&line);
-        if !wants_text {
+        if wanted.sentences || !is_enough(n_sentences_kept) {
+            n_sentences_kept += n_sentences(&line);
+        }
+        if !wanted.text {
             continue;
         }
         if any_kept {
@@ -170,12 +184,15 @@ fn apply(text: &str, rules: &Rules, wants_text: bool) -> Outcome {
         any_kept = true;
         kept.push_str(&line);
     }
-    let too_few = i64::try_from(n_sentences_kept).unwrap_or(i64::MAX) < rules.min_sentences;
     let text = match kept.trim_matches(scan::is_space) {
         trimmed if trimmed.len() == kept.len() => kept,
         trimmed => trimmed.to_string(),
     };
-    Outcome { text, n_sentences: n_sentences_kept, reason: if too_few { "too_few_sentences" } else { "" } }
+    Outcome {
+        text,
+        n_sentences: n_sentences_kept,
+        reason: if is_enough(n_sentences_kept) { "" } else { "too_few_sentences" },
+    }
 }
 
 /// What the document holds at all, so that most documents' lines need not be searched.
@@ -200,6 +217,12 @@ impl Found {
             kelvin_sign: memchr::memmem::find(text.as_bytes(), "\u{212a}".as_bytes()).is_some(),
         }
     }
+
+    /// Whether a line of the document may drop all of it. A phrase can also come about when a citation is removed.
+    fn can_drop(&self, text: &str, rules: &Rules) -> bool {
+        let may_join = rules.lorem_ipsum && rules.citations;
+        self.lorem_ipsum || self.curly_bracket || may_join && memchr::memchr(b'[', text.as_bytes()).is_some()
+    }
 }
 
 #[cfg(test)]
@@ -209,7 +232,10 @@ mod tests {
 
     fn with_defaults(text: &str) -> (String, usize, &'static str) {
         let args = Args::new(&SPEC, vec![]).unwrap();
-        let outcome = apply(text, &Rules::of(&args), true);
+        let rules = Rules::of(&args);
+        let outcome = apply(text, &rules, Wanted { text: true, sentences: true });
+        let reason_only = apply(text, &rules, Wanted { text: false, sentences: false });
+        assert_eq!(reason_only.reason, outcome.reason, "{text:?}");
         (outcome.text, outcome.n_sentences, outcome.reason)
     }
 
@@ -228,6 +254,8 @@ mod tests {
             (format!("{five}\r\nwe use coo\u{212a}ies on it."), five.to_string(), ""),
             (format!("{five}\nthis is java[1]script code."), five.to_string(), ""),
             (format!("{five}\nand so on ..."), five.to_string(), ""),
+            (format!("{five}\n{five}\nhere is Lorem ipsum."), String::new(), "lorem_ipsum"),
+            (format!("{five}\n{five}\nhere is lorem[1] ipsum."), String::new(), "lorem_ipsum"),
             (format!("{} two three.", "x".repeat(1001)), String::new(), "too_few_sentences"),
         ] {
             let (ours, _, why) = with_defaults(&text);
