@@ -42,7 +42,7 @@ pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use device_tables::device_tables;
 pub use doc::{
     CharCounts, CharGrams, DeviceNeeds, Doc, GramBounds, Grams, JoinedBounds, JoinedGrams, LONGEST_GRAM, Level, Line,
-    Lines, Needs, RepeatTable, Repeats, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
+    Lines, Needs, RepeatTable, Repeats, Signs, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
 };
 pub use evaluate::{Items, Record, evaluate, evaluate_fields};
 pub use param::{Param, ParamType, TextForm};

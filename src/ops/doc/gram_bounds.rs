@@ -131,7 +131,8 @@ fn word_hash(text: &[u8], word: Word) -> u64 {
     let (start, n_bytes) = (word.start as usize, word.n_bytes());
     let head = match eight(text, start) {
         Some(head) => head & (u64::MAX >> (64 - 8 * n_bytes.min(8) as u32)),
-        None => text[start..start + n_bytes].iter().fold(0, |head, byte| head << 8 | u64::from(*byte)),
+        // As above, in the last bytes of the text.
+        None => text[start..start + n_bytes].iter().rev().fold(0, |head, byte| head << 8 | u64::from(*byte)),
     };
     (head ^ (n_bytes as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

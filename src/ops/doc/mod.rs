@@ -30,6 +30,7 @@ mod repetition;
 #[cfg(test)]
 mod repetition_tests;
 mod run_together;
+mod signs;
 mod split_lines;
 mod walk;
 mod words;
@@ -43,6 +44,7 @@ pub use joined_bounds::JoinedBounds;
 pub use lines::{Line, Lines};
 pub use needs::{DeviceNeeds, Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
+pub use signs::Signs;
 pub(crate) use split_lines::split_lines;
 pub use words::{Word, WordCounts, WordKinds, WordLengths, Words};
 
@@ -59,6 +61,7 @@ pub struct Doc<'t> {
     text: &'t str,
     ready: Needs,
     chars: CharCounts,
+    signs: Signs,
     word_counts: WordCounts,
     word_kinds: WordKinds,
     words: Words,
@@ -81,6 +84,7 @@ impl<'t> Doc<'t> {
         self.ready = needs;
         let parts = Parts {
             chars: &mut self.chars,
+            signs: &mut self.signs,
             counts: &mut self.word_counts,
             kinds: &mut self.word_kinds,
             words: &mut self.words,
@@ -118,6 +122,13 @@ impl<'t> Doc<'t> {
     pub fn chars(&self) -> &CharCounts {
         self.check(Needs::CHARS);
         &self.chars
+    }
+
+    /// Needs [`Needs::SIGNS`].
+    #[inline]
+    pub fn signs(&self) -> &Signs {
+        self.check(Needs::SIGNS);
+        &self.signs
     }
 
     /// Needs [`Needs::WORD_COUNTS`].

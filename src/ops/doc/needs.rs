@@ -67,6 +67,8 @@ impl Needs {
     pub const LINES: Needs = Needs::part(1 << 4);
     /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
     pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
+    /// Which signs there are that rules often look for: [`Signs`](super::Signs).
+    pub const SIGNS: Needs = Needs::part(1 << 7);
     /// Lines split at every kind of line break, and those at line feeds: [`Doc::split_lines`](super::Doc::split_lines).
     pub const SPLIT_LINES: Needs = Needs::part(1 << 23 | 1 << 4);
 
@@ -192,7 +194,8 @@ impl Needs {
     /// The same for a kernel.
     pub fn on_device(self) -> DeviceNeeds {
         DeviceNeeds {
-            parts: self.parts,
+            // Kernels look for signs themselves.
+            parts: self.parts & !Self::SIGNS.parts,
             word_grams: self.grams.of(GramKind::Words).longest() as u32,
             refined_grams: self.grams.of(GramKind::Refined).longest() as u32,
             joined_grams: self.grams.of(GramKind::Joined).bits(),
@@ -250,8 +253,9 @@ impl Needs {
         }
     }
 
-    const NAMES: [(&'static str, Needs); 11] = [
+    const NAMES: [(&'static str, Needs); 12] = [
         ("chars", Needs::CHARS),
+        ("signs", Needs::SIGNS),
         ("word counts", Needs::WORD_COUNTS),
         ("word kinds", Needs::WORD_KINDS),
         ("words", Needs::WORDS),

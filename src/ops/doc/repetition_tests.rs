@@ -83,6 +83,10 @@ fn all_needs() -> Needs {
         .fold(tables, |needs, n| needs.and(Needs::grams(n)).and(Needs::joined_grams(n)).and(Needs::char_grams(n)))
 }
 
+fn all_bounds() -> Needs {
+    (1..=LONGEST).fold(Needs::TEXT, |needs, n| needs.and(Needs::top_bound(n)).and(Needs::joined_bound(n)))
+}
+
 /// Reads `text` into a used document and compares every part.
 fn check<'t>(doc: &mut Doc<'t>, text: &'t str) {
     doc.read(text, all_needs());
@@ -199,5 +203,8 @@ fn hard_documents_take_linear_time() {
         let n_words = scan::words(&text).count();
         assert_eq!(doc.grams().n_words(), n_words);
         assert!(doc.grams().level(2).top_count <= n_words.saturating_sub(1));
+        let found = doc.joined_grams().repeated_chars(2);
+        doc.read(&text, all_bounds());
+        assert!(doc.joined_bounds().repeated_bytes(2) >= found);
     }
 }

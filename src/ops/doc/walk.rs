@@ -21,6 +21,7 @@ use super::block::{BLOCK, Masks, common_letters};
 use super::chars::{AsciiCounts, CharCounts};
 use super::lines::{Here, LineWalk, Lines};
 use super::needs::Needs;
+use super::signs::Signs;
 use super::words::{Word, WordCounts, WordKinds, WordLengths, Words};
 use crate::ops::scan::{Classes, MAX_CLASSES, Properties};
 use crate::ops::simd;
@@ -29,6 +30,7 @@ use fearless_simd::{Simd, dispatch};
 /// What is to be found.
 pub(super) struct Parts<'d> {
     pub(super) chars: &'d mut CharCounts,
+    pub(super) signs: &'d mut Signs,
     pub(super) counts: &'d mut WordCounts,
     pub(super) kinds: &'d mut WordKinds,
     pub(super) words: &'d mut Words,
@@ -40,6 +42,7 @@ pub(super) struct Parts<'d> {
 #[derive(Clone, Copy)]
 struct Asked {
     chars: bool,
+    signs: bool,
     counts: bool,
     kinds: bool,
     spans: bool,
@@ -51,13 +54,14 @@ struct Asked {
 pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
     let asked = Asked {
         chars: needs.has(Needs::CHARS),
+        signs: needs.has(Needs::SIGNS),
         counts: needs.has(Needs::WORD_COUNTS),
         kinds: needs.has(Needs::WORD_KINDS),
         spans: needs.has(Needs::WORDS) || needs.has(Needs::LINES),
         lengths: needs.has(Needs::WORD_LENGTHS),
         lines: needs.has(Needs::LINES),
     };
-    match (asked.counts || asked.lines, asked.chars) {
+    match (asked.counts || asked.lines, asked.chars || asked.signs) {
         (true, _) => dispatch!(simd::level(), simd => walk::<_, true>(simd, text, asked, parts)),
         (false, true) => dispatch!(simd::level(), simd => walk::<_, false>(simd, text, asked, parts)),
         (false, false) => {}
@@ -67,7 +71,7 @@ pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
 /// `WORDS` says that white space is looked for; characters are counted without.
 #[inline(always)]
 fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Parts) {
-    let Parts { chars, counts, kinds, words, lengths, lines } = parts;
+    let Parts { chars, signs, counts, kinds, words, lengths, lines } = parts;
     let bytes = text.as_bytes();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut state = Walk::<WORDS> {
@@ -75,6 +79,7 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         asked,
         classes: Classes::get(),
         ascii: AsciiCounts::default(),
+        signs: Signs::default(),
         wide: [0; MAX_CLASSES],
         occurring: 0,
         counts: WordCounts::default(),
@@ -115,6 +120,9 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         chars.wide = state.wide;
         chars.occurring = state.occurring;
     }
+    if asked.signs {
+        *signs = state.signs;
+    }
     state.spans.truncate(state.counts.n_words);
     if asked.lengths {
         state.lengths.read(&state.spans);
@@ -132,6 +140,7 @@ struct Walk<'t, const WORDS: bool> {
     asked: Asked,
     classes: &'static Classes,
     ascii: AsciiCounts,
+    signs: Signs,
     /// How many characters outside ASCII are of each class.
     wide: [u32; MAX_CLASSES],
     /// A bit for each of them that may occur.
@@ -166,6 +175,9 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         let masks = Masks::of(simd, block);
         if self.asked.chars {
             self.ascii.add(&masks);
+        }
+        if self.asked.signs {
+            self.signs.block(simd, block, masks.wide != 0);
         }
         let mut found = Found {
             space: masks.space | self.wide_space,

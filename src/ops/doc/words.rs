@@ -73,7 +73,11 @@ impl Words {
 
 impl Words {
     /// The places of the words that contain one of several strings, in order. For strings that are rare.
-    pub(crate) fn containing(&self, text: &str, strings: &[memmem::Finder]) -> Vec<usize> {
+    pub(crate) fn containing<'f>(
+        &self,
+        text: &str,
+        strings: impl IntoIterator<Item = &'f memmem::Finder<'f>>,
+    ) -> Vec<usize> {
         let mut places = Vec::new();
         for string in strings {
             let (mut from, mut next) = (0, 0);

@@ -20,7 +20,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.52),
-    cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS), symbol_to_word_ratio),
+    cpu: Cpu::measure(|_| Needs::CHARS.and(Needs::WORD_COUNTS).and(Needs::SIGNS), symbol_to_word_ratio),
     gpu: Gpu::statistic(include_str!("../../../kernels/quality/symbol_to_word_ratio.cu"))
         .and_instructions_per_byte(20.0),
 };
@@ -29,9 +29,7 @@ static DOTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder
 
 fn symbol_to_word_ratio(doc: &Doc, _: &Args) -> f64 {
     let chars = doc.chars();
-    let text = doc.text().as_bytes();
-    let n_dots = DOTS.find_iter(text).count();
-    let n_hashes = memchr::memchr_iter(b'#', text).count();
-    let n_symbols = n_hashes + n_dots + chars.wide(scan::Properties::ELLIPSIS);
+    let n_dots = if doc.signs().may_have("...") { DOTS.find_iter(doc.text().as_bytes()).count() } else { 0 };
+    let n_symbols = doc.signs().n_hashes + n_dots + chars.wide(scan::Properties::ELLIPSIS);
     scan::ratio(n_symbols, doc.word_counts().n_words)
 }

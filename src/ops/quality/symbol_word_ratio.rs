@@ -27,25 +27,24 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.67),
-    cpu: Cpu::measure(Needs::words_in, |doc, args| {
-        let words = doc.words_in(args);
-        // A symbol word has one of the signs, and most documents have none.
-        if !scan::FoldedFinder::any_occurs(&SIGN_HINTS.each_ref(), doc.text()) {
-            return 0.0;
-        }
-        let words_with_sign = words.containing(doc.text(), SIGN_FINDERS.as_slice());
-        let is_symbol = |place: &&usize| is_symbol(words.spans[**place].of(doc.text()));
-        let n_symbols = words_with_sign.iter().filter(is_symbol).count();
-        scan::ratio(n_symbols, words.len())
-    }),
+    cpu: Cpu::measure(
+        |args| Needs::words_in(args).and(Needs::SIGNS),
+        |doc, args| {
+            // A symbol word has one of the signs.
+            let words = doc.words_in(args);
+            let signs = SIGNS.iter().zip(&*SIGN_FINDERS).filter(|(sign, _)| doc.signs().may_have(sign));
+            let words_with_sign = words.containing(doc.text(), signs.map(|(_, finder)| finder));
+            let is_symbol = |place: &&usize| is_symbol(words.spans[**place].of(doc.text()));
+            let n_symbols = words_with_sign.iter().filter(is_symbol).count();
+            scan::ratio(n_symbols, words.len())
+        },
+    ),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/quality/symbol_word_ratio.cu"))
         .and_instructions_per_byte(20.0),
 };
 
 const SIGNS: [&str; 4] = ["#", "...", "…", "-»"];
 static SIGN_FINDERS: LazyLock<[memmem::Finder<'static>; 4]> = LazyLock::new(|| SIGNS.map(memmem::Finder::new));
-
-static SIGN_HINTS: LazyLock<[scan::FoldedFinder; 4]> = LazyLock::new(|| SIGNS.map(scan::FoldedFinder::new));
 
 fn is_symbol(word: &str) -> bool {
     matches!(word, "..." | "[...]" | "…" | "(...)" | "[…]" | "-»") || 2 * n_hash_runs(word) > word.chars().count()

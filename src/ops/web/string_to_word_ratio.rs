@@ -19,9 +19,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.65), // with Gopher's options
     cpu: Cpu::measure(
-        |_| Needs::WORDS,
+        |_| Needs::WORDS.and(Needs::SIGNS),
         |doc, args| {
-            let n_found = args.texts("strings").iter().map(|string| n_occurrences(doc.text(), string)).sum();
+            let strings = args.texts("strings").iter().filter(|string| doc.signs().may_have(string));
+            let n_found = strings.map(|string| n_occurrences(doc.text(), string)).sum();
             scan::ratio(n_found, doc.words().len())
         },
     ),

@@ -22,7 +22,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(0.57),
-    cpu: Cpu::measure(|_| Needs::WORDS, |doc, args| scan::ratio(n_words_containing(doc, args), doc.words().len())),
+    cpu: Cpu::measure(
+        |_| Needs::WORDS.and(Needs::SIGNS),
+        |doc, args| scan::ratio(n_words_containing(doc, args), doc.words().len()),
+    ),
     gpu: Gpu::statistic(include_str!("../../../kernels/web/words_containing_ratio.cu"))
         .and_instructions_per_byte(200.0),
 };
@@ -34,5 +37,9 @@ fn n_words_containing(doc: &Doc, args: &Args) -> usize {
     let finders = args.prepared(|args| {
         args.texts("strings").iter().map(|string| memmem::Finder::new(string).into_owned()).collect::<Vec<_>>()
     });
-    finders.map_or(0, |finders| doc.words().containing(doc.text(), finders).len())
+    let may_occur = |(string, _): &(&String, &memmem::Finder)| doc.signs().may_have(string);
+    finders.map_or(0, |finders| {
+        let finders = args.texts("strings").iter().zip(finders).filter(may_occur).map(|(_, finder)| finder);
+        doc.words().containing(doc.text(), finders).len()
+    })
 }

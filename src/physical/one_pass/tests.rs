@@ -163,6 +163,25 @@ fn a_pass_stops_at_documents_that_a_rule_drops_and_each_rule_is_charged_with_its
 }
 
 #[test]
+fn only_a_value_that_just_one_rule_reads_may_be_a_bound() {
+    let rule = "top_ngram_char_ratio(text) <= 0.9";
+    for (columns, conditions, expected) in [
+        ("x", rule.to_string(), true),
+        ("x, top_ngram_char_ratio(text) AS value", rule.to_string(), false),
+        ("x, top_ngram_char_ratio(text) * 2 AS twice", rule.to_string(), false),
+        ("x", format!("{rule} AND top_ngram_char_ratio(text) > 0.1"), false),
+        ("x", format!("{rule} AND duplicate_ngram_char_ratio(text) < 0.9"), true),
+    ] {
+        let (context, [plan, fused]) = plans(&format!("SELECT {columns} FROM t WHERE {conditions}"), false, true);
+        assert_eq!(run(&context, &fused), run(&context, &plan), "{columns} {conditions}");
+        let program = annotate(fused.as_ref()).unwrap().program();
+        let order: Vec<usize> = (0..program.rules.len()).collect();
+        let gates = program.gates(0, &order);
+        assert_eq!(gates.first().map(|gate| gate.is_only_reader), Some(expected), "{columns} {conditions}");
+    }
+}
+
+#[test]
 fn fields_of_a_record_that_nobody_reads_are_not_made() {
     for (columns, expected) in [
         ("c4_lines(text)['reason'] AS r, c4_lines(text)['sentences'] + 1 AS s", Some(vec!["reason", "sentences"])),
