@@ -4,7 +4,7 @@
 //! columns of the files … | hive partitions (lang=en/) … | _file? | _row? | _seq?
 //! ```
 //!
-//! Invariant: `_seq` is always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row` wins over
+//! Invariant: `_seq` and `_seq_0` are always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row` wins over
 //! ours, because it is data.
 
 use super::discover::partition_columns;
@@ -75,9 +75,9 @@ pub(crate) enum SourceColumn {
     Position,
 }
 
-/// A name for a file's own column that does not collide with the position column.
+/// A name for a file's own column that does not collide with a position.
 pub(crate) fn free_column_name(name: &str) -> String {
-    if name == POSITION_COLUMN { format!("{name}_") } else { name.to_string() }
+    if is_position(name) { format!("{name}_") } else { name.to_string() }
 }
 
 impl FileTable {

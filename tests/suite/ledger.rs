@@ -103,6 +103,29 @@ fn the_ledger_has_the_same_bytes_whatever_threads_and_batches() {
 }
 
 #[test]
+fn the_ledger_has_the_same_documents_without_fusion() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path());
+    let ledger = |fusion| {
+        let rules = "|> SET text = normalize_newlines(text) |> WHERE words(text) >= 20";
+        curate(folder.path(), rules, "", Config { fusion, ..Config::default() }).unwrap();
+        let mut lines: Vec<String> =
+            unpacked(&folder.path().join("rejects/dropped")).lines().map(str::to_string).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(ledger(false), ledger(true));
+}
+
+#[test]
+fn columns_called_like_positions_are_data_under_another_name() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jsonl"), "{\"_seq\":7,\"_seq_0\":\"x\",\"_seq_x\":1}\n").unwrap();
+    curate(folder.path(), "", "", Config::default()).unwrap();
+    assert_eq!(lines(&folder.path().join("out")), [json!({ "_seq_": 7, "_seq_0_": "x", "_seq_x": 1 })]);
+}
+
+#[test]
 fn all_failed_rules_are_named_on_request_and_a_guard_still_guards() {
     let folder = tempfile::tempdir().unwrap();
     write_shards(folder.path());

@@ -8,6 +8,7 @@ use super::program::{COMPUTED, Program, Rule};
 use super::rows::Rows;
 use crate::Result;
 use crate::exec::ledger::{Ledger, Page, RejectDetail};
+use crate::sources::is_position;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray,
     StringBuilder, StructBuilder, UInt32Array,
@@ -16,9 +17,6 @@ use arrow::compute::{cast, take, take_record_batch};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Schema, SchemaRef, UInt64Type};
 use datafusion::error::Result as PlanResult;
 use std::sync::Arc;
-
-/// The hidden position of a row in the input.
-pub(in crate::exec) const POSITION: &str = "_seq";
 
 /// One reason why a row was dropped.
 struct Failure {
@@ -38,12 +36,16 @@ pub(super) struct DropRecorder {
     failures: Vec<Failure>,
 }
 
+/// Whether a column is the user's: no position, and none that one of our nodes hands on to another.
+pub(in crate::exec) fn is_of_data(field: &Field) -> bool {
+    !is_position(field.name()) && !field.name().starts_with(COMPUTED)
+}
+
 impl DropRecorder {
     /// A recorder for one partition of the program known by `key`.
     pub fn open(ledger: &Ledger, key: usize, input: &Schema, partition: usize) -> Result<Self> {
-        let position = input.fields().iter().position(|field| field.name() == POSITION);
-        let is_of_data = |index: &usize| Some(*index) != position && !input.field(*index).name().starts_with(COMPUTED);
-        let columns: Vec<usize> = (0..input.fields().len()).filter(is_of_data).collect();
+        let position = input.fields().iter().position(|field| is_position(field.name()));
+        let columns: Vec<usize> = (0..input.fields().len()).filter(|index| is_of_data(input.field(*index))).collect();
         let mut fields = vec![
             Field::new("_rule", DataType::Utf8, true),
             Field::new("_value", DataType::Float64, true),

@@ -24,7 +24,7 @@ mod rows;
 mod stream;
 
 pub use counts::{RuleCounts, StepCounts};
-pub(in crate::exec) use dropped::POSITION;
+pub(in crate::exec) use dropped::is_of_data;
 pub(in crate::exec) use evaluator::{Computed, Evaluator};
 pub use order::{Estimate, best};
 pub use program::{COMPUTED, Compared, Narrow, Program, Rule, Step, Work};

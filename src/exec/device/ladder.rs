@@ -11,13 +11,12 @@ use super::segment::MEMORY_UNIT_BYTES;
 use super::stream::DeviceStream;
 use crate::config::format_bytes;
 use crate::exec::admission::{Door, Ticket};
-use crate::exec::annotate::{COMPUTED, POSITION};
+use crate::exec::annotate::is_of_data;
 use crate::exec::coalesce::{BatchSize, slice_bytes};
 use crate::gpu::{DeviceBatch, DeviceSeconds, GpuError, Results};
 use crate::sources::{Reject, RejectKind};
 use crate::{Error, bug};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::FieldRef;
 use datafusion::error::Result;
 use std::sync::Arc;
 use std::time::Duration;
@@ -221,7 +220,6 @@ impl DeviceStream {
     fn set_aside(&self, row: &RecordBatch) -> Result<()> {
         self.counts.set_aside.add(row.num_rows());
         let n_bytes = format_bytes(slice_bytes(row));
-        let is_of_data = |field: &FieldRef| field.name() != POSITION && !field.name().starts_with(COMPUTED);
         let fields = row.schema_ref().fields();
         let columns: Vec<usize> = (0..fields.len()).filter(|index| is_of_data(&fields[*index])).collect();
         let mut document = arrow::json::LineDelimitedWriter::new(vec![]);
