@@ -82,6 +82,8 @@ pub struct RepeatTable {
     pub blank: Repeats,
     /// Pieces without any character.
     pub empty: Repeats,
+    /// Where the pieces are that are not empty.
+    places: Vec<(u32, u32)>,
     pieces: Pieces,
     distinct: Vec<Distinct>,
 }
@@ -93,53 +95,56 @@ struct Distinct {
 }
 
 impl RepeatTable {
-    /// Pieces between line feeds, as `text.split('\n')`.
-    pub(super) fn read_lines(&mut self, text: &str) {
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes());
-        self.read(text, breaks.clone().count() + 1, breaks.map(|at| (at, at + 1)));
+    /// Pieces between line feeds, as `text.split('\n')`. `is_ascii` says that the text has no other characters.
+    pub(super) fn read_lines(&mut self, text: &str, is_ascii: bool) {
+        self.read(text, is_ascii, memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| (at, at + 1)));
     }
 
     /// Pieces between pairs of line feeds, as `text.split('\n\n')`.
-    pub(super) fn read_pairs(&mut self, text: &str) {
-        let breaks = || TWO_FEEDS.find_iter(text.as_bytes());
-        self.read(text, breaks().count() + 1, breaks().map(|at| (at, at + 2)));
+    pub(super) fn read_pairs(&mut self, text: &str, is_ascii: bool) {
+        self.read(text, is_ascii, TWO_FEEDS.find_iter(text.as_bytes()).map(|at| (at, at + 2)));
     }
 
     /// Pieces between runs of two or more line feeds, of the text without the white space at its ends.
-    pub(super) fn read_blocks(&mut self, text: &str) {
+    pub(super) fn read_blocks(&mut self, text: &str, is_ascii: bool) {
         let text = text.trim_matches(scan::is_space);
-        let breaks = || {
-            let mut from = 0;
-            std::iter::from_fn(move || {
-                let rest = text.get(from..)?;
-                let start = from + TWO_FEEDS.find(rest.as_bytes())?;
-                from = start + text[start..].bytes().take_while(|byte| *byte == b'\n').count();
-                Some((start, from))
-            })
-        };
-        self.read(text, breaks().count() + 1, breaks());
+        let mut from = 0;
+        let breaks = std::iter::from_fn(|| {
+            let rest = text.get(from..)?;
+            let start = from + TWO_FEEDS.find(rest.as_bytes())?;
+            from = start + text[start..].bytes().take_while(|byte| *byte == b'\n').count();
+            Some((start, from))
+        });
+        self.read(text, is_ascii, breaks);
     }
 
-    /// Pieces between `breaks`, of which there are `n_pieces`.
-    fn read(&mut self, text: &str, n_pieces: usize, breaks: impl Iterator<Item = (usize, usize)>) {
-        self.distinct.clear();
-        if n_pieces == 1 {
-            // Nothing to compare it with.
-            let place = (0, text.len() as u32);
-            self.distinct.extend((!text.is_empty()).then_some(Distinct { place, count: 1 }));
-            self.sum_up(text, usize::from(text.is_empty()));
-            return;
-        }
-        self.pieces.clear(n_pieces);
+    /// Pieces between `breaks`.
+    fn read(&mut self, text: &str, is_ascii: bool, breaks: impl Iterator<Item = (usize, usize)>) {
+        self.places.clear();
         let mut n_empty = 0;
         let mut start = 0;
         for (end, next_start) in breaks.chain([(text.len(), text.len())]) {
-            let place = (start as u32, end as u32);
-            start = next_start;
-            if place.0 == place.1 {
+            if start < end {
+                self.places.push((start as u32, end as u32));
+            } else {
                 n_empty += 1;
-                continue;
             }
+            start = next_start;
+        }
+        self.count(text);
+        self.sum_up(text, is_ascii, n_empty);
+    }
+
+    /// Finds out which pieces are equal.
+    fn count(&mut self, text: &str) {
+        self.distinct.clear();
+        if let [place] = self.places[..] {
+            // Nothing to compare it with.
+            self.distinct.push(Distinct { place, count: 1 });
+            return;
+        }
+        self.pieces.clear(self.places.len());
+        for &place in &self.places {
             let next = self.distinct.len() as u32;
             let distinct = &mut self.distinct;
             let number =
@@ -149,16 +154,16 @@ impl RepeatTable {
                 None => distinct.push(Distinct { place, count: 1 }),
             }
         }
-        self.sum_up(text, n_empty);
     }
 
     /// Sums up the distinct pieces, and those that are empty.
-    fn sum_up(&mut self, text: &str, n_empty: usize) {
+    fn sum_up(&mut self, text: &str, is_ascii: bool, n_empty: usize) {
         self.empty = Repeats::of(n_empty, 0);
         (self.solid, self.blank) = (Repeats::default(), Repeats::default());
         for Distinct { place: (start, end), count } in &self.distinct {
             let piece = text.get(*start as usize..*end as usize).unwrap_or_default();
-            let repeats = Repeats::of(*count as usize, scan::n_chars(piece));
+            let n_chars = if is_ascii { piece.len() } else { scan::n_chars(piece) };
+            let repeats = Repeats::of(*count as usize, n_chars);
             let kind = if piece.chars().all(scan::is_space) { &mut self.blank } else { &mut self.solid };
             *kind = *kind + repeats;
         }

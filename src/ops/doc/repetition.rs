@@ -38,14 +38,18 @@ pub(super) struct Repetition {
 impl Repetition {
     /// `words` and `chinese_words` must have been found if their n-grams are asked for.
     pub(super) fn read(&mut self, text: &str, words: &[Word], chinese_words: &[Word], needs: Needs) {
+        if needs.stage() > Stage::Scan {
+            self.n_chars = scan::n_chars(text);
+        }
+        let is_ascii = self.n_chars == text.len();
         if needs.has(Needs::LINE_REPEATS) {
-            self.lines.read_lines(text);
+            self.lines.read_lines(text, is_ascii);
         }
         if needs.has(Needs::PARAGRAPH_REPEATS) {
-            self.paragraphs.read_pairs(text);
+            self.paragraphs.read_pairs(text, is_ascii);
         }
         if needs.has(Needs::BLOCK_REPEATS) {
-            self.blocks.read_blocks(text);
+            self.blocks.read_blocks(text, is_ascii);
         }
         self.read_bounds(text, words, needs);
         let asked = |kind| Some(needs.gram_needs().of(kind)).filter(|lengths| !lengths.is_empty());
@@ -65,9 +69,6 @@ impl Repetition {
         }
         if let Some(lengths) = asked(GramKind::Chars) {
             self.char_grams.read(text, lengths.iter());
-        }
-        if needs.stage() > Stage::Scan {
-            self.n_chars = scan::n_chars(text);
         }
     }
 

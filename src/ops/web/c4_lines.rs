@@ -220,8 +220,8 @@ impl Found {
 
     /// Whether a line of the document may drop all of it. A phrase can also come about when a citation is removed.
     fn can_drop(&self, text: &str, rules: &Rules) -> bool {
-        let may_join = rules.lorem_ipsum && rules.citations;
-        self.lorem_ipsum || self.curly_bracket || may_join && memchr::memchr(b'[', text.as_bytes()).is_some()
+        let may_join = || rules.lorem_ipsum && rules.citations && matches!(remove_citations(text), Cow::Owned(_));
+        self.lorem_ipsum || self.curly_bracket || may_join()
     }
 }
 
