@@ -33,7 +33,8 @@ pub struct Gate {
     pub is_only_reader: bool,
 }
 
-/// The values that a rule may keep. It is no narrower than the rule: what lies outside is dropped for certain.
+/// The values that a rule may keep. What lies outside is dropped for certain, what lies inside is kept; at the limits the
+/// rule decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     /// The least; true counts as 1, false as 0.
