@@ -4,8 +4,8 @@
 //! columns of the files … | hive partitions (lang=en/) … | _file? | _row? | _seq?
 //! ```
 //!
-//! Invariant: `_seq` and `_seq_0` are always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row` wins over
-//! ours, because it is data.
+//! Invariant: `_seq` and `_seq_0` are always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row`
+//! wins over ours, because it is data.
 
 use super::discover::partition_columns;
 use super::format::{FormatReader, Input};

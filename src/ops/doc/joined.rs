@@ -51,11 +51,11 @@ impl JoinedGrams {
 
     /// Finds where repeated n-grams of at least `shortest` words may begin, and where they may end.
     fn find_candidates(&mut self, words: &RunTogether, shortest: usize) {
-        let RunTogether { letters, starts } = words;
-        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize - WINDOW)), |_| {});
+        let starts = &words.starts;
+        self.counters.count(starts.iter().map(|start| words.hash::<WINDOW>(*start as usize - WINDOW)), |_| {});
         self.tail_repeats.clear();
         self.tail_repeats.extend(self.counters.repeats());
-        self.counters.count(starts.iter().map(|start| window_hash(letters, *start as usize)), |_| {});
+        self.counters.count(starts.iter().map(|start| words.hash::<WINDOW>(*start as usize)), |_| {});
         self.candidates.clear();
         // An n-gram shorter than a window is always looked at.
         let is_short = |at: usize| starts.get(at + shortest).is_some_and(|end| end - starts[at] < WINDOW as u32);
@@ -117,15 +117,4 @@ fn was_seen<'l>(seen: &mut [Seen], shift: u32, at: usize, gram: impl Fn(usize) -
         }
         place = (place + 1) & (u64::MAX >> shift);
     }
-}
-
-/// A hash of the window that begins at byte `at`.
-#[inline]
-fn window_hash(letters: &[u8], at: usize) -> u64 {
-    let window = letters.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>());
-    let window = window.map_or(0, |window| u128::from_le_bytes(*window));
-    // Two products that do not wait for each other: it only has to be good enough to rule windows out.
-    let low = (window as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let high = ((window >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-    low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }

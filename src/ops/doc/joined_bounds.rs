@@ -75,7 +75,7 @@ impl JoinedBounds {
         self.earlier.resize(ends.len(), 0);
         let mut n_candidates = 0;
         for ((at, earlier), (start, end)) in (0_u32..).zip(&mut self.earlier).zip(words.starts.iter().zip(ends)) {
-            let slot = &mut self.slots[(head_hash(&words.letters, *start as usize) >> shift) as usize];
+            let slot = &mut self.slots[(words.hash::<HEAD>(*start as usize) >> shift) as usize];
             let before = std::mem::replace(slot, at + 1);
             *earlier = before;
             self.candidates[n_candidates] = at;
@@ -117,16 +117,6 @@ impl JoinedBounds {
     pub fn repeated_bytes(&self, n: usize) -> usize {
         self.repeated_bytes.iter().find(|(of, _)| *of == n).map_or(0, |(_, n_bytes)| *n_bytes)
     }
-}
-
-/// A hash of the first letters from byte `at` on.
-#[inline(always)]
-fn head_hash(letters: &[u8], at: usize) -> u64 {
-    let head = letters.get(at..).and_then(|rest| rest.first_chunk::<16>()).map_or(0, |head| u128::from_le_bytes(*head));
-    // Two products that do not wait for each other: it only has to keep most chains apart.
-    let low = (head as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let high = ((head >> (8 * (HEAD - 8))) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-    low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }
 
 /// How many letters are equal from two places on. `None` if that takes more comparisons than there are left.

@@ -134,7 +134,7 @@ impl Doc<'_> {
 
     /// Needs [`Needs::grams`].
     pub fn grams(&self) -> &Grams {
-        debug_assert!(!self.ready.gram_needs().of(GramKind::Words).is_empty(), "the n-grams of words were not found");
+        self.check_kind(&[GramKind::Words]);
         &self.repetition.grams
     }
 
@@ -149,10 +149,7 @@ impl Doc<'_> {
 
     /// Needs [`Needs::refined_grams`].
     pub fn refined_grams(&self) -> &Grams {
-        debug_assert!(
-            !self.ready.gram_needs().of(GramKind::Refined).is_empty(),
-            "the n-grams of refined words were not found"
-        );
+        self.check_kind(&[GramKind::Refined]);
         &self.repetition.refined_grams
     }
 
@@ -168,21 +165,32 @@ impl Doc<'_> {
 
     /// Needs [`Needs::top_bound`] or [`Needs::again_bound_in`] for each length asked of it.
     pub fn gram_bounds(&self) -> &GramBounds {
+        self.check_kind(&[GramKind::TopBound, GramKind::AgainBound]);
         &self.repetition.bounds
     }
 
     /// Those of the words in the language of the option `lang`, if there are any. Needs [`Needs::again_bound_in`].
     pub fn gram_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
-        (!is_chinese(args)).then_some(&self.repetition.bounds)
+        (!is_chinese(args)).then(|| self.gram_bounds())
     }
 
     /// Needs [`Needs::found_bound_in`].
     pub fn found_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
-        (!is_chinese(args)).then_some(&self.repetition.found_bounds)
+        (!is_chinese(args)).then(|| {
+            self.check_kind(&[GramKind::FoundBound]);
+            &self.repetition.found_bounds
+        })
     }
 
     /// Needs [`Needs::joined_bound`] for each length asked of it.
     pub fn joined_bounds(&self) -> &JoinedBounds {
+        self.check_kind(&[GramKind::JoinedBound]);
         &self.repetition.joined_bounds
+    }
+
+    /// One of these kinds of n-grams must have been asked for.
+    fn check_kind(&self, kinds: &[GramKind]) {
+        let is_ready = |kind: &GramKind| !self.ready.gram_needs().of(*kind).is_empty();
+        debug_assert!(kinds.iter().any(is_ready), "the statistic does not declare that it needs {kinds:?}");
     }
 }

@@ -50,4 +50,15 @@ impl RunTogether {
     pub(super) fn gram(&self, at: usize, n: usize) -> &[u8] {
         &self.letters[self.starts[at] as usize..self.starts[at + n] as usize]
     }
+
+    /// A hash of the `N` letters from byte `at` on, of which there are 8 to 16.
+    #[inline(always)]
+    pub(super) fn hash<const N: usize>(&self, at: usize) -> u64 {
+        let window = self.letters.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>());
+        let window = window.map_or(0, |window| u128::from_le_bytes(*window));
+        // Two products that do not wait for each other: it only has to keep most windows apart.
+        let low = (window as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let high = ((window >> (8 * (N - 8))) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        low.wrapping_add(high.rotate_left(32)).wrapping_mul(0x9fb2_1c65_1e98_df25)
+    }
 }
