@@ -19,6 +19,10 @@ pub struct Config {
     pub strict: bool,
     /// Bytes read of a source's files, all together, to learn its columns.
     pub sample_bytes: usize,
+    /// Bytes on disk of a source that are read as one split.
+    pub block_bytes: NonZeroUsize,
+    /// The most files in one split. `None`: as many as fit.
+    pub max_files: Option<NonZeroUsize>,
     /// Turn our optimizer rules off (DataFusion's stay), to compare results.
     pub optimize: bool,
     /// Compute the statistics of a query together, in one pass over each document.
@@ -72,6 +76,8 @@ impl Default for Config {
             batch_bytes: NonZeroUsize::new(1 << 20).unwrap_or(NonZeroUsize::MIN),
             strict: false,
             sample_bytes: 64 << 20,
+            block_bytes: NonZeroUsize::new(16 << 20).unwrap_or(NonZeroUsize::MIN),
+            max_files: None,
             optimize: true,
             fusion: true,
             device: DeviceChoice::Auto,
@@ -152,6 +158,24 @@ pub static SETTINGS: &[Setting] = &[
         show: |config| format_bytes(config.sample_bytes),
     },
     Setting {
+        name: "blocksize",
+        doc: "bytes on disk that one split of a source aims at, as '16MB': large files are cut, small ones joined",
+        apply: |config, value| {
+            config.block_bytes = parse_block_bytes(value)?;
+            Ok(())
+        },
+        show: |config| format_bytes(config.block_bytes.get()),
+    },
+    Setting {
+        name: "files_per_partition",
+        doc: "the most files in one split of a source, or auto (as many as fit into blocksize)",
+        apply: |config, value| {
+            config.max_files = if value == "auto" { None } else { Some(parse_count(value)?) };
+            Ok(())
+        },
+        show: |config| config.max_files.map_or("auto".to_string(), |n| n.to_string()),
+    },
+    Setting {
         name: "optimize",
         doc: "use curator's optimizer rules",
         apply: |config, value| {
@@ -219,31 +243,6 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.prefetch_batches.to_string(),
-    },
-    Setting {
-        name: "cuda_graphs",
-        doc: "refused: batches differ in size, so a recorded launch fits no other batch",
-        apply: |_, value| match parse_bool(value)? {
-            false => Ok(()),
-            true => {
-                Err("batches differ in size and address, so a recorded graph would be made anew for each of them; \
-                         a batch is one copy in, one launch and one copy back already"
-                    .to_string())
-            }
-        },
-        show: |_| false.to_string(),
-    },
-    Setting {
-        name: "fp16",
-        doc: "refused: no operator may give a different result on a GPU",
-        apply: |_, value| match parse_bool(value)? {
-            false => Ok(()),
-            true => {
-                Err("every operator gives the same value on the GPU as on the CPU, which 16-bit numbers cannot hold"
-                    .to_string())
-            }
-        },
-        show: |_| false.to_string(),
     },
     Setting {
         name: "profile",
@@ -330,7 +329,13 @@ pub fn format_bytes(bytes: usize) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
-fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+/// The size of a split, which is not nothing.
+pub fn parse_block_bytes(text: &str) -> Result<NonZeroUsize, String> {
+    NonZeroUsize::new(parse_bytes(text)?).ok_or("a split needs at least one byte".to_string())
+}
+
+/// A positive whole number.
+pub fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a positive whole number"))
 }
 

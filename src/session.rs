@@ -133,6 +133,8 @@ impl Session {
         let Some(statement) = script.statements.get(index) else {
             return Err(crate::bug!("statement {index} of {}", script.statements.len()));
         };
+        // What `now()` says, everywhere in the statement.
+        self.state.mark_start_execution();
         self.statement(&script.source, statement).map_err(Error::Query)
     }
 
@@ -168,6 +170,7 @@ impl Session {
                 continue;
             }
             let is_unclear = unknown.is_read_in(text);
+            trial.state.mark_start_execution();
             let result = trial.statement(&script.source, statement);
             if is_unclear || result.is_err() {
                 unknown.names.extend(defined_name(statement));

@@ -7,6 +7,7 @@ mod suite {
     mod corpus;
     mod decontaminate;
     mod dedup;
+    mod differential;
     mod docs;
     mod equivalence;
     mod errors;
@@ -27,6 +28,9 @@ mod suite {
     mod presets;
     mod repl;
     mod robust;
+    mod round_trip;
     mod signals;
+    mod splits;
     mod tidy;
+    mod under_nulls;
 }

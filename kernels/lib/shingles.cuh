@@ -98,8 +98,9 @@ DEVICE u8* cut_shingles(Shingles& shingles, Text text, Text shingle, Text normal
     shingles.gap = unit != UNIT_CHARS;
     shingles.n_units = unit_starts(scratch, n_bytes, unit == UNIT_CHARS, shingles.starts);
     shingles.n = shingle_length(shingle);
-    // A text of fewer characters than a shingle is itself one.
-    if (unit == UNIT_CHARS && shingles.n_units < shingles.n && shingles.n_units > 0) shingles.n = shingles.n_units;
+    // A text of fewer units than a shingle is itself one; but datatrove takes none from too few words.
+    bool as_datatrove = unit != UNIT_CHARS && how == NORMALIZE_DATATROVE;
+    if (shingles.n_units < shingles.n && shingles.n_units > 0 && !as_datatrove) shingles.n = shingles.n_units;
     shingles.n_shingles = shingles.n_units < shingles.n ? 0 : shingles.n_units - shingles.n + 1;
     return after((u8*)shingles.starts, 4 * (u64)(shingles.n_units + 1));
 }

@@ -1,4 +1,4 @@
-// XXH64 with seed 0 (Yann Collet), the hash of datatrove's shingles: src/ops/dedup/signature/xxh64.rs.
+// XXH64 with seed 0 (Yann Collet), the hash of datatrove's shingles: `Datatrove::hash` in src/ops/dedup/signature/datatrove.rs.
 #include "lib/bytes.cuh"
 #include "lib/xxh3.cuh"
 

@@ -4,7 +4,7 @@
 //! write to a pager or in one long step of a join, cannot be asked: a command then ends by itself soon, and
 //! pressing again always gets out.
 
-use super::terminal::say;
+use super::terminal::{say, wake_blocked_writers};
 use crate::{Error, Result, sinks};
 use std::future::Future;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ impl Interrupt {
                 end();
             }
             self.pressed.notify_waiters();
+            tokio::spawn(wake_writers());
             if let Some(grace) = grace {
                 let pressed_again = tokio::time::timeout(grace, signals.recv()).await.is_ok();
                 if pressed_again || !self.has_stopped.load(Ordering::SeqCst) {
@@ -87,6 +88,15 @@ impl Interrupt {
     /// Forgets earlier presses: what they stopped has stopped.
     pub fn answered(&self) {
         self.presses.store(0, Ordering::SeqCst);
+    }
+}
+
+/// Wakes a thread that Ctrl-C left waiting for its terminal (see [`wake_blocked_writers`]). The terminal throws output
+/// away some time after it sent the signal, so once is not enough.
+async fn wake_writers() {
+    for _ in 0..20 {
+        wake_blocked_writers();
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

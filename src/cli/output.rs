@@ -5,11 +5,11 @@
 //! cursor). A table needs the widths of its columns, so it holds its rows, up to a limit.
 
 use super::terminal::stdout_error;
+use crate::sinks::{json_values, write_json_lines};
 use crate::{Result, bug};
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::json::writer::{EncoderOptions, LineDelimited, WriterBuilder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -71,7 +71,7 @@ impl<W: Write> Printer<W> {
         }
         let mut text = self.header();
         match self.format {
-            Format::Json => write_json(batch, &mut text)?,
+            Format::Json => write_json_lines(batch, &mut text)?,
             Format::Csv => write_csv(batch, &mut text)?,
             Format::Markdown => write_markdown(batch, &mut text)?,
             Format::Table => {}
@@ -205,11 +205,6 @@ fn write_markdown(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn write_json(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(out);
-    writer.write(batch).and_then(|()| writer.finish()).map_err(failed)
-}
-
 fn write_csv(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let schema = batch.schema();
     let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| csv_values(field, column));
@@ -223,16 +218,7 @@ fn write_csv(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
 /// Flat values as they are, nested ones as JSON; NULL is empty.
 fn csv_values(field: &FieldRef, column: &ArrayRef) -> Result<Vec<Vec<u8>>> {
     if field.data_type().is_nested() {
-        let options = EncoderOptions::default().with_explicit_nulls(true);
-        let mut encoder = make_encoder(field, column.as_ref(), &options).map_err(failed)?;
-        let values = (0..column.len()).map(|row| {
-            let mut value = vec![];
-            if !encoder.is_null(row) {
-                encoder.encode(row, &mut value);
-            }
-            value
-        });
-        return Ok(values.collect());
+        return json_values(column.as_ref());
     }
     let options = FormatOptions::new();
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
@@ -267,7 +253,7 @@ fn csv_line<'a>(values: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use arrow::array::{Float64Array, Int64Array, StructArray};
+    use arrow::array::{Float64Array, Float64Builder, Int64Array, Int64Builder, MapBuilder, StructArray};
 
     fn batch() -> RecordBatch {
         let x: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
@@ -297,6 +283,21 @@ mod tests {
         let expected = "{\"id\":1,\"text\":\"one, \\\"two\\\"\\nthree\",\"score\":0.5,\"pair\":{\"x\":1}}\n\
                         {\"id\":null,\"text\":\"a|b\",\"score\":2.0,\"pair\":{\"x\":null}}\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn keys_of_maps_are_text_in_json_and_in_csv() {
+        let mut map = MapBuilder::new(None, Int64Builder::new(), Float64Builder::new());
+        map.keys().append_value(7);
+        map.values().append_value(0.5);
+        map.append(true).unwrap();
+        map.append(false).unwrap();
+        let batch = RecordBatch::try_from_iter([("m", Arc::new(map.finish()) as ArrayRef)]).unwrap();
+        let mut text = vec![];
+        write_json_lines(&batch, &mut text).unwrap();
+        write_csv(&batch, &mut text).unwrap();
+        let expected = "{\"m\":{\"7\":0.5}}\n{\"m\":null}\n\"{\"\"7\"\":0.5}\"\n\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 
     #[test]

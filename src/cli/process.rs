@@ -58,6 +58,8 @@ pub async fn catch<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
 
 /// The threads a session's queries run on.
 pub fn runtime(threads: NonZeroUsize) -> Result<Runtime> {
+    // Outputs are encoded by as many. A second runtime of the process keeps those of the first.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads.get())
         .thread_name("curator-worker")

@@ -5,6 +5,8 @@
 
 use crate::diag::{Diagnostic, render_all};
 use crate::{Error, Result};
+use rustix::process::getpgrp;
+use rustix::termios::{Action, tcflow, tcgetpgrp};
 use std::io::{IsTerminal, Write};
 
 /// Both ends are a person's: questions can be asked.
@@ -30,6 +32,19 @@ pub fn stderr_has_colour() -> bool {
 /// Whether the user did not refuse colour (<https://no-color.org>).
 pub fn colour_is_welcome() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Wakes threads that wait to write to the terminal.
+///
+/// On Ctrl-C, Linux throws away what was written to a terminal and not read yet, and does not wake a thread that waits
+/// for room: it would wait for ever, and keep everyone else from writing. Resuming output wakes it.
+pub fn wake_blocked_writers() {
+    let stdout = std::io::stdout();
+    // Only the process in the foreground may change its terminal; others would be stopped for it.
+    if tcgetpgrp(&stdout).is_ok_and(|foreground| foreground == getpgrp()) {
+        // A terminal that cannot be stopped has nothing to resume.
+        let _ = tcflow(&stdout, Action::OOff).and_then(|()| tcflow(&stdout, Action::OOn));
+    }
 }
 
 /// A message to the person, on stderr. If even that cannot be written there is nobody to tell.

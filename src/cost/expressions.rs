@@ -3,10 +3,10 @@
 //! A price list: one line a kind of expression. Functions of the registry bring their own price.
 //! Invariant: what is not on the list is taken as expensive and as able to fail.
 
+use crate::logical::GetField;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
-use datafusion::functions::core::getfield::GetFieldFunc;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NegativeExpr,
@@ -147,7 +147,7 @@ fn node_can_fail(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &Function
 
 /// Whether it is a field of a struct, as in `c4_lines(text)['reason']`: the planner has seen that the field is there.
 fn takes_field(node: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<bool> {
-    let call = ScalarFunctionExpr::try_downcast_func::<GetFieldFunc>(node.as_ref());
+    let call = ScalarFunctionExpr::try_downcast_func::<GetField>(node.as_ref());
     match call.and_then(|call| call.args().first()) {
         Some(of) => Ok(matches!(of.data_type(input)?, DataType::Struct(_))),
         None => Ok(false),

@@ -29,6 +29,14 @@ impl Method {
         }
     }
 
+    /// Whether what repeats is cut out of the texts, instead of dropping rows.
+    pub fn cuts_text(&self) -> bool {
+        match self {
+            Method::Lines(_) | Method::Substring(_) => true,
+            Method::Exact(_) | Method::Fuzzy(_) | Method::Semantic(_) => false,
+        }
+    }
+
     /// Whether the values themselves are looked at, not only their keys.
     pub fn reads_value(&self) -> bool {
         match self {

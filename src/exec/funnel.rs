@@ -28,6 +28,7 @@ const PLUMBING: &[&str] = &[
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",
     "CooperativeExec",
+    "GatherExec",
     "LocalLimitExec",
     "OutputRequirementExec",
     "PartialSortExec",
@@ -234,11 +235,12 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     }
     let aggregate = plan.downcast_ref::<AggregateExec>().filter(|_| !is_partial(plan))?;
     let groups: Vec<&str> = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
-    // `DISTINCT` is planned as grouping by all columns, with at most the hidden position beside.
-    let all = |is: fn(&str) -> bool| aggregate.aggr_expr().iter().all(|function| is(function.name()));
-    let is_distinct = all(|name| name.starts_with('_'));
-    // The first row of each group is what `DISTINCT ON` keeps.
-    let is_distinct_on = all(|name| name.starts_with('_') || name.starts_with("first_value("));
+    // `DISTINCT` is planned as grouping by all columns, with at most the hidden position of the first row beside;
+    // `DISTINCT ON` with the first values of all columns too.
+    let functions = aggregate.aggr_expr();
+    let are_hidden = functions.iter().all(|function| function.name().starts_with('_'));
+    let is_distinct = are_hidden && functions.len() <= 1;
+    let is_distinct_on = are_hidden && functions.iter().any(|function| function.fun().name() == "first_value");
     Some(match groups.as_slice() {
         [] => "AGGREGATE".to_string(),
         groups if is_distinct => format!("DISTINCT {}", groups.join(", ")),

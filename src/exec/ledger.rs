@@ -4,25 +4,24 @@
 //! partitions ──(dropped rows, how far it is)──► one thread per program: rows in input order ──► Sink `rejects/dropped/`
 //! ```
 //! Invariant: with positions (`_seq`) in the rows, the files have the order of the input, whatever the number of threads:
-//! a row is written once no partition can bring an earlier one. Files appear complete or not at all, at
+//! a row is written once no partition can bring an earlier one; until then it waits, in memory or in a scratch file. Files appear complete or not at all, at
 //! [`Ledger::finish`]; a ledger that is given up or dropped has removed what it began when the call returns.
 //! Not here: which rows are dropped (`annotate/`).
 
-use crate::sinks::{Compression, Format, Sink, SinkOptions, SinkSpec, WrittenFile};
+use crate::sinks::{Compression, Extent, Format, Scratch, Sink, SinkOptions, SinkSpec, WrittenFile};
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::interleave_record_batch;
 use arrow::datatypes::{SchemaRef, UInt64Type};
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Messages that may wait for the writing thread; past them the query waits.
 const QUEUE_MESSAGES: usize = 64;
-/// Rows that wait for slower partitions are written out of order past this, so that memory stays small.
-const MAX_WAITING_BYTES: usize = 256 << 20;
+/// Rows that wait for slower partitions go to a scratch file past this.
+const MAX_WAITING_BYTES: usize = 128 << 20;
 
 /// How much the ledger says of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,7 +97,7 @@ impl Ledger {
                     n_books => format!("dropped-{}", n_books + 1),
                 };
                 let location = format!("{}/", self.folder.join(name).display());
-                books.push((key, Book::start(location, schema)?));
+                books.push((key, Book::start(location, schema, &self.folder)?));
                 books.len() - 1
             }
         };
@@ -137,7 +136,7 @@ impl Drop for Ledger {
 }
 
 impl Book {
-    fn start(location: String, schema: SchemaRef) -> Result<Self> {
+    fn start(location: String, schema: SchemaRef, folder: &Path) -> Result<Self> {
         let options = SinkOptions {
             format: Some(Format::Jsonl),
             compression: Some(Compression::Zstd),
@@ -148,8 +147,9 @@ impl Book {
         let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
         let failure = Failure::default();
         let told = Arc::clone(&failure);
+        let waiting = Waiting::new(folder.to_path_buf(), MAX_WAITING_BYTES);
         let work = move || {
-            let written = write(sink, &receiver);
+            let written = write(sink, waiting, &receiver);
             // Before the receiver goes: whoever finds it gone finds the reason.
             if let Err(error) = &written {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
@@ -194,75 +194,186 @@ impl Drop for Page {
 }
 
 /// The writing thread: removes what it wrote if it is told to give up, or if the queue closes without an end.
-fn write(mut sink: Sink, queue: &Receiver<Message>) -> Result<Vec<WrittenFile>> {
-    let mut waiting = Waiting::default();
+fn write(mut sink: Sink, mut waiting: Waiting, queue: &Receiver<Message>) -> Result<Vec<WrittenFile>> {
     while let Ok(message) = queue.recv() {
         match message {
-            Message::Open(partition) => {
-                waiting.done_to.insert(partition, 0);
-            }
-            Message::Close(partition) => {
-                waiting.done_to.insert(partition, u64::MAX);
-            }
+            Message::Open(partition) => waiting.set_done(partition, 0),
+            Message::Close(partition) => waiting.set_done(partition, u64::MAX),
             Message::Rows { partition, batch, positions, done_to } => {
                 if let Some(batch) = batch {
-                    waiting.push(batch, positions);
+                    waiting.push(partition, batch, positions)?;
                 }
-                waiting.done_to.insert(partition, done_to.unwrap_or(u64::MAX));
+                waiting.set_done(partition, done_to.unwrap_or(u64::MAX));
             }
             Message::End => {
-                waiting.write_up_to(u64::MAX, &mut sink)?;
+                waiting.write_up_to(u64::MAX, |batch| sink.write(batch))?;
                 return sink.finish();
             }
             Message::GiveUp => break,
         }
-        let is_too_much = waiting.n_bytes > MAX_WAITING_BYTES;
-        let done_to = waiting.done_to.values().copied().min().unwrap_or(0);
-        waiting.write_up_to(if is_too_much { u64::MAX } else { done_to }, &mut sink)?;
+        waiting.write_up_to(waiting.done_to(), |batch| sink.write(batch))?;
     }
     Err(Error::Interrupted)
 }
 
-/// Rows that wait until all partitions are past them.
-#[derive(Default)]
+/// Rows that wait until all partitions are past them, those of each partition in their order.
 struct Waiting {
-    batches: Vec<RecordBatch>,
-    /// For each row waiting its position, its batch and its place there.
-    rows: Vec<(u64, usize, usize)>,
-    n_bytes: usize,
-    done_to: HashMap<usize, u64>,
+    partitions: HashMap<usize, Partition>,
+    held_bytes: usize,
+    max_held_bytes: usize,
+    folder: PathBuf,
+    scratch: Option<Scratch>,
+}
+
+#[derive(Default)]
+struct Partition {
+    rows: VecDeque<Dropped>,
+    /// It brings no row before this one any more.
+    done_to: u64,
+}
+
+/// Rows of one partition, in ascending order of their positions.
+struct Dropped {
+    positions: Vec<u64>,
+    rows: Rows,
+}
+
+enum Rows {
+    Held(RecordBatch, usize),
+    Scratch(Extent),
 }
 
 impl Waiting {
-    fn push(&mut self, batch: RecordBatch, positions: Option<ArrayRef>) {
+    fn new(folder: PathBuf, max_held_bytes: usize) -> Self {
+        Self { partitions: HashMap::new(), held_bytes: 0, max_held_bytes, folder, scratch: None }
+    }
+
+    fn set_done(&mut self, partition: usize, done_to: u64) {
+        self.partitions.entry(partition).or_default().done_to = done_to;
+    }
+
+    /// Up to where all partitions are.
+    fn done_to(&self) -> u64 {
+        self.partitions.values().map(|partition| partition.done_to).min().unwrap_or(0)
+    }
+
+    fn push(&mut self, partition: usize, batch: RecordBatch, positions: Option<ArrayRef>) -> Result<()> {
         let positions = positions.as_ref().and_then(|column| column.as_primitive_opt::<UInt64Type>());
-        let at = self.batches.len();
         // Without positions rows are written as they come.
         let position =
             |row: usize| positions.filter(|column| column.is_valid(row)).map_or(0, |column| column.value(row));
-        self.rows.extend((0..batch.num_rows()).map(|row| (position(row), at, row)));
-        self.n_bytes += super::coalesce::slice_bytes(&batch);
-        self.batches.push(batch);
+        let positions = (0..batch.num_rows()).map(position).collect();
+        let n_bytes = super::coalesce::slice_bytes(&batch);
+        self.held_bytes += n_bytes;
+        let dropped = Dropped { positions, rows: Rows::Held(batch, n_bytes) };
+        self.partitions.entry(partition).or_default().rows.push_back(dropped);
+        if self.held_bytes > self.max_held_bytes { self.spill() } else { Ok(()) }
     }
 
-    fn write_up_to(&mut self, done_to: u64, sink: &mut Sink) -> Result<()> {
-        let is_done = |(position, _, _): &(u64, usize, usize)| *position < done_to || done_to == u64::MAX;
-        if !self.rows.iter().any(is_done) {
-            return Ok(());
+    /// Moves all rows that wait in memory into the scratch file.
+    fn spill(&mut self) -> Result<()> {
+        let scratch = match &mut self.scratch {
+            Some(scratch) => scratch,
+            None => self.scratch.insert(Scratch::create(&self.folder)?),
+        };
+        for dropped in self.partitions.values_mut().flat_map(|partition| &mut partition.rows) {
+            if let Rows::Held(batch, _) = &dropped.rows {
+                let extent = scratch.append(&batch.schema(), std::slice::from_ref(batch))?;
+                dropped.rows = Rows::Scratch(extent);
+            }
         }
-        self.rows.sort_unstable();
-        let n_done = self.rows.partition_point(is_done);
-        let picked: Vec<(usize, usize)> = self.rows[..n_done].iter().map(|&(_, batch, row)| (batch, row)).collect();
-        let batches: Vec<&RecordBatch> = self.batches.iter().collect();
-        let failed = |error: arrow::error::ArrowError| crate::bug!("rows of the ledger: {error}");
-        sink.write(&interleave_record_batch(&batches, &picked).map_err(failed)?)?;
-        // What is left moves together, so that written batches are let go.
-        let left: Vec<(usize, usize)> = self.rows[n_done..].iter().map(|&(_, batch, row)| (batch, row)).collect();
-        let rest = if left.is_empty() { None } else { Some(interleave_record_batch(&batches, &left).map_err(failed)?) };
-        let positions: Vec<u64> = self.rows.drain(..).skip(n_done).map(|(position, _, _)| position).collect();
-        self.rows.extend(positions.into_iter().enumerate().map(|(row, position)| (position, 0, row)));
-        self.n_bytes = rest.as_ref().map_or(0, super::coalesce::slice_bytes);
-        self.batches = rest.into_iter().collect();
+        self.held_bytes = 0;
         Ok(())
+    }
+
+    /// Gives the rows before `done_to` (all if that is the greatest), in order.
+    fn write_up_to(&mut self, done_to: u64, mut write: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        loop {
+            let mut firsts: Vec<(u64, usize)> = vec![];
+            for (number, partition) in &self.partitions {
+                firsts.extend(partition.rows.front().and_then(|rows| Some((*rows.positions.first()?, *number))));
+            }
+            firsts.sort_unstable();
+            let Some(&(first, number)) = firsts.first() else { return Ok(()) };
+            if first >= done_to && done_to != u64::MAX {
+                return Ok(());
+            }
+            let Some(dropped) = self.partitions.get_mut(&number).and_then(|partition| partition.rows.pop_front())
+            else {
+                return Err(crate::bug!("rows of the ledger went away"));
+            };
+            let end = firsts.get(1).map_or(done_to, |(next, _)| done_to.min(*next));
+            let is_done = |position: &u64| *position < end || *position == first || end == u64::MAX;
+            let n_done = dropped.positions.partition_point(is_done);
+            let batch = self.load(dropped.rows)?;
+            write(&batch.slice(0, n_done))?;
+            if n_done < batch.num_rows() {
+                let rest = batch.slice(n_done, batch.num_rows() - n_done);
+                let n_bytes = super::coalesce::slice_bytes(&rest);
+                self.held_bytes += n_bytes;
+                let positions = dropped.positions[n_done..].to_vec();
+                let rest = Dropped { positions, rows: Rows::Held(rest, n_bytes) };
+                self.partitions.entry(number).or_default().rows.push_front(rest);
+            }
+        }
+    }
+
+    fn load(&mut self, rows: Rows) -> Result<RecordBatch> {
+        match rows {
+            Rows::Held(batch, n_bytes) => {
+                self.held_bytes -= n_bytes;
+                Ok(batch)
+            }
+            Rows::Scratch(extent) => {
+                let scratch = self.scratch.as_ref().ok_or_else(|| crate::bug!("the ledger has no scratch file"))?;
+                let mut found = None;
+                scratch.read(extent, |batch| {
+                    found = Some(batch);
+                    Ok(())
+                })?;
+                found.ok_or_else(|| crate::bug!("rows of the ledger are not in its scratch file"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt64Array;
+
+    #[test]
+    fn rows_of_partitions_come_in_order_however_little_memory_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for max_held_bytes in [0, 100, 1 << 20] {
+            let mut waiting = Waiting::new(folder.path().to_path_buf(), max_held_bytes);
+            let mut written: Vec<u64> = vec![];
+            let mut write = |waiting: &mut Waiting, done_to: u64| {
+                let mut add = |batch: &RecordBatch| {
+                    written.extend(batch.column(0).as_primitive::<UInt64Type>().values());
+                    Ok(())
+                };
+                waiting.write_up_to(done_to, &mut add).unwrap();
+                written.len()
+            };
+            waiting.set_done(0, 0);
+            waiting.set_done(1, 0);
+            let push = |waiting: &mut Waiting, partition: usize, positions: &[u64]| {
+                let column: ArrayRef = Arc::new(UInt64Array::from(positions.to_vec()));
+                let batch = RecordBatch::try_from_iter([("n", Arc::clone(&column))]).unwrap();
+                waiting.push(partition, batch, Some(column)).unwrap();
+                waiting.set_done(partition, positions.last().unwrap() + 1);
+            };
+            push(&mut waiting, 1, &[100, 101, 300]);
+            let done_to = waiting.done_to();
+            assert_eq!(write(&mut waiting, done_to), 0, "partition 0 may still bring earlier ones");
+            push(&mut waiting, 0, &[5, 200]);
+            push(&mut waiting, 0, &[210]);
+            let done_to = waiting.done_to();
+            assert_eq!(write(&mut waiting, done_to), 5);
+            write(&mut waiting, u64::MAX);
+            assert_eq!(written, [5, 100, 101, 200, 210, 300], "{max_held_bytes}");
+        }
     }
 }

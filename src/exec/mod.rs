@@ -1,7 +1,7 @@
 //! The executors of our own, and what a run reports.
 //!
 //! ```text
-//! filters and computed columns: annotate/, coalesce.rs        sample: sample.rs      output: write.rs
+//! filters and computed columns: annotate/, coalesce.rs        sample: sample.rs      output: gather.rs, write.rs
 //! plans and their counters as text: explain.rs               as the funnel: funnel.rs, report.rs
 //! ```
 
@@ -12,6 +12,7 @@ mod dedup;
 mod device;
 pub mod explain;
 mod funnel;
+mod gather;
 mod ledger;
 mod report;
 mod sample;
@@ -29,6 +30,7 @@ pub use device::{
     DeviceExec, Engine, GroupStates, MEMORY_UNIT_BYTES, Segment, Sizing, State, ToBackendExec, WHOLE_DEVICE,
 };
 pub use funnel::{progress, report};
+pub use gather::GatherExec;
 pub use ledger::{Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use sample::SampleExec;

@@ -7,7 +7,6 @@
 //! For `n ROWS` only the rows that are in the sample so far are held, and their bytes are claimed from the memory pool.
 
 use super::coalesce::slice_bytes;
-use super::dedup::order_of;
 use crate::logical::nodes::SampleAmount;
 use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
@@ -36,7 +35,7 @@ pub struct SampleExec {
     input: Arc<dyn ExecutionPlan>,
     amount: SampleAmount,
     seed: u64,
-    /// The order of the rows as the plan was made; no rule may give it up.
+    /// The order of the rows, by which a row's number is told; no rule may give it up.
     order: Option<OrderingRequirements>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -44,13 +43,17 @@ pub struct SampleExec {
 
 impl SampleExec {
     /// A sample of `input`.
-    pub fn new(input: Arc<dyn ExecutionPlan>, amount: SampleAmount, seed: u64) -> Self {
+    pub fn new(
+        input: Arc<dyn ExecutionPlan>,
+        amount: SampleAmount,
+        seed: u64,
+        order: Option<OrderingRequirements>,
+    ) -> Self {
         let emission = match amount {
             SampleAmount::Rows(_) => EmissionType::Final,
             SampleAmount::Percent(_) => input.pipeline_behavior(),
         };
         let properties = PlanProperties::clone(input.properties()).with_emission_type(emission);
-        let order = order_of(&input);
         Self { input, amount, seed, order, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 }
@@ -90,8 +93,9 @@ impl ExecutionPlan for SampleExec {
         vec![self.order.clone()]
     }
 
+    // It does; but a rule that reads this would move a sort from above to below, and so change what is decided here.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![false]
     }
 
     fn replace_children(
@@ -102,7 +106,7 @@ impl ExecutionPlan for SampleExec {
         let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
             return Err(crate::bug!("a sample takes one input").into());
         };
-        Ok(Arc::new(Self { order: self.order.clone(), ..Self::new(input, self.amount, self.seed) }))
+        Ok(Arc::new(Self::new(input, self.amount, self.seed, self.order.clone())))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -279,7 +283,7 @@ mod tests {
         let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory_bytes, 1.0).build_arc().unwrap();
         let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime).task_ctx();
         let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let plan = Arc::new(SampleExec::new(input, amount, seed));
+        let plan = Arc::new(SampleExec::new(input, amount, seed, None));
         let batches = tokio.block_on(collect(plan, context))?;
         Ok(batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect())
     }

@@ -16,6 +16,7 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
@@ -189,6 +190,10 @@ impl ExecutionPlan for WriteExec {
         let write = Writing {
             spec: self.spec.clone(),
             schema: self.input.schema(),
+            memory_limit_bytes: match context.memory_pool().memory_limit() {
+                MemoryLimit::Finite(bytes) => Some(bytes),
+                MemoryLimit::Infinite | MemoryLimit::Unknown => None,
+            },
             rows_written: MetricBuilder::new(&self.metrics).counter(ROWS_WRITTEN, partition),
             elapsed: MetricBuilder::new(&self.metrics).elapsed_compute(partition),
         };
@@ -256,13 +261,14 @@ async fn feed(mut input: SendableRecordBatchStream, write: Writing, log: Option<
 struct Writing {
     spec: SinkSpec,
     schema: SchemaRef,
+    memory_limit_bytes: Option<usize>,
     rows_written: Count,
     elapsed: Time,
 }
 
 impl Writing {
     fn run(self, mut queue: mpsc::Receiver<Message>) -> Result<Vec<WrittenFile>> {
-        let mut sink = Sink::create(&self.spec, Arc::clone(&self.schema))?;
+        let mut sink = Sink::create_within(&self.spec, Arc::clone(&self.schema), self.memory_limit_bytes)?;
         loop {
             match queue.blocking_recv() {
                 Some(Message::Rows(batch)) => {
@@ -360,7 +366,13 @@ mod tests {
             let endless = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows.chain(futures::stream::pending()));
             let rows_written = Count::new();
             let spec = SinkSpec { location, options: SinkOptions::default() };
-            let write = Writing { spec, schema, rows_written: rows_written.clone(), elapsed: Time::new() };
+            let write = Writing {
+                spec,
+                schema,
+                memory_limit_bytes: None,
+                rows_written: rows_written.clone(),
+                elapsed: Time::new(),
+            };
             let mut feeding = Box::pin(feed(Box::pin(endless), write, None));
             while rows_written.value() < 4 {
                 assert!(futures::poll!(&mut feeding).is_pending());

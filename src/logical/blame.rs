@@ -146,7 +146,7 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
     .fold(message, |message, habit| message.trim_start_matches(habit));
     let unsupported =
         message.contains("not supported") || message.contains("not implemented") || message.contains("Unsupported");
-    let message = &reworded(message);
+    let (message, advice) = reworded(message);
     let mut lines = message.split('\n').flat_map(|line| line.split(" No function matches")).map(str::trim);
     let first = lines.next().unwrap_or_default().trim_end_matches('.').to_string();
     let candidates: Vec<&str> = lines.filter(|line| line.contains('(') && !line.contains("You might need")).collect();
@@ -168,31 +168,32 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
             first,
             Some("a file is named in quotes: FROM 'docs.jsonl'; a LET must stand before it is used".to_string()),
         ),
-        _ => (first, None),
+        _ => (first, advice),
     };
     let candidates = (!candidates.is_empty()).then(|| format!("it can be called as {}", candidates.join(", ")));
     place.error(code, lower_first(&first)).maybe_help(help).maybe_help(candidates)
 }
 
-/// Frequent messages in plainer words.
-fn reworded(message: &str) -> String {
+/// Frequent messages in plainer words, some with advice.
+fn reworded(message: &str) -> (String, Option<String>) {
     // What stands between two phrases of a message.
     let between = |before: &str, after: &str| Some(message.split_once(before)?.1.split_once(after)?.0);
     if let Some(types) = between("common argument type for comparison operation ", "\n")
         .or_else(|| Some(message.split_once("common argument type for comparison operation ")?.1))
     {
-        return format!("the types of the two sides do not compare: {types}");
+        return (format!("the types of the two sides do not compare: {types}"), None);
     }
     if let Some(column) = between("column \"", "\" must appear in the GROUP BY") {
         let name = column.rsplit('.').next().unwrap_or(column);
-        return format!(
-            "`{name}` is neither in GROUP BY nor inside an aggregate\nadd it to GROUP BY (…), or use for example max({name})"
+        return (
+            format!("`{name}` is neither in GROUP BY nor inside an aggregate"),
+            Some(format!("add it to GROUP BY, or use for example max({name})")),
         );
     }
     if let Some(field) = between("Field ", " not found in struct") {
-        return format!("no field `{field}` in this struct");
+        return (format!("no field `{field}` in this struct"), None);
     }
-    message.to_string()
+    (message.to_string(), None)
 }
 
 fn lower_first(text: &str) -> String {

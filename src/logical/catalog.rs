@@ -5,9 +5,12 @@
 //! does not know.
 
 use super::Context;
+use super::constant::simplified;
 use super::dedup::TableFunction;
+use super::joins::last_merging;
 use super::nodes::{Percent, Sample, SampleAmount};
 use super::positions::{Place, Positions};
+use super::row_sets::RowSet;
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
 use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
@@ -16,7 +19,7 @@ use crate::{Config, Error};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result as DFResult, ScalarValue, TableReference, plan_datafusion_err};
+use datafusion::common::{DFSchema, Result as DFResult, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::planner::{
@@ -25,6 +28,7 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::{
     AggregateUDF, Expr, Extension, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
+    lit,
 };
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, Ident, ObjectName, ObjectNamePart, TableFactor, TableSample, TableSampleKind,
@@ -183,7 +187,7 @@ impl Relations {
         self.positions.find(span).unwrap_or_else(whole)
     }
 
-    fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
+    pub(super) fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
         match self.positions.find(place) {
             Some(place) => place.error(code, message),
             None => Diagnostic { severity: Severity::Error, code, message: message.into(), labels: vec![], help: None },
@@ -226,7 +230,7 @@ impl Relations {
             Some(seed) => seed.value.to_string().parse().map_err(|_| refuse("the seed is not a whole number"))?,
             None => 0,
         };
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample { input, amount, seed }) }))
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample::new(input, amount, seed)) }))
     }
 }
 
@@ -269,6 +273,12 @@ impl RelationPlanner for Relations {
                 let input =
                     context.plan(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })?;
                 planned(self.sample(input, sample_of(&sample))?, alias)
+            }
+            TableFactor::Table { name, alias, args: Some(arguments), .. } if let Some(call) = RowSet::named(&name) => {
+                planned(self.row_set(call, arguments, context)?, alias)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } if let Some(last) = last_merging(&table_with_joins) => {
+                planned(self.merging_joins(*table_with_joins, last, context)?, alias)
             }
             TableFactor::Table { name, alias, args: Some(arguments), .. }
                 if let Some((function, name)) = TableFunction::named(&name) =>
@@ -389,6 +399,14 @@ impl ContextProvider for Catalog<'_> {
     fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> DFResult<Arc<dyn TableSource>> {
         let functions = self.state.table_functions();
         let function = functions.get(name).ok_or_else(|| plan_datafusion_err!("table function '{name}' not found"))?;
+        // Functions take constants; `1 + 2` and `now()` are some.
+        let no_columns = Arc::new(DFSchema::empty());
+        let constant = |arg| match simplified(self.state, &no_columns, arg)? {
+            // They look for whole numbers of 64 bits.
+            Expr::Literal(value, _) if value.data_type().is_integer() => Ok(lit(value.cast_to(&DataType::Int64)?)),
+            other => Ok(other),
+        };
+        let args = args.into_iter().map(constant).collect::<DFResult<Vec<_>>>()?;
         let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }

@@ -1,4 +1,4 @@
-//! The SQL that expressions and statements are written in: the generic dialect, with lambdas.
+//! The SQL that expressions and statements are written in: the generic dialect, with lambdas and `ORDER BY ALL`.
 //!
 //! `dialect()` answers with the generic dialect's identity, so that the parser's own "is this generic?"
 //! questions keep their answers.
@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::any::TypeId;
 
-/// Generic SQL plus `x -> x + 1`.
+/// Generic SQL plus `x -> x + 1` and `ORDER BY ALL`.
 #[derive(Debug)]
 pub struct CuratorDialect;
 
@@ -53,6 +53,10 @@ impl Dialect for CuratorDialect {
     }
 
     fn supports_lambda_functions(&self) -> bool {
+        true
+    }
+
+    fn supports_order_by_all(&self) -> bool {
         true
     }
 

@@ -14,11 +14,13 @@
 
 mod blame;
 mod catalog;
+mod constant;
 mod dedup;
 mod depth;
 mod dialect;
 mod functions;
 mod hint;
+mod joins;
 mod macros;
 pub mod nodes;
 mod output;
@@ -26,10 +28,12 @@ mod positions;
 mod presets;
 mod relation;
 mod rewrite;
+mod row_sets;
 mod sql;
 mod sqltext;
 mod sweep;
 mod tree;
+mod under_nulls;
 mod verbs;
 
 pub use catalog::{Lets, OpenedFiles};
@@ -41,6 +45,7 @@ pub use macros::define;
 pub use presets::{Preset, preset_files, presets};
 pub use rewrite::{Parameter, Parameters, no_value_for};
 pub use sweep::sweep_udaf;
+pub use under_nulls::{GetField, has_null_fields, minding_nulls, null_fields};
 
 use crate::Config;
 use crate::diag::{Code, Diagnostic, SourceText, Span};
@@ -158,7 +163,12 @@ impl<'a> Binder<'a> {
             state: self.context.state,
         };
         dedup::open_keep_texts(tree, &self.positions)?;
-        let problems = rewrite(tree, &names);
+        let mut problems = rewrite(tree, &names);
+        if problems.is_empty() {
+            problems = self.check_limits(tree);
+        }
+        problems.extend(joins::name_own_keys(tree, &self.relations));
+        row_sets::call_row_sets(tree);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 

@@ -98,6 +98,7 @@ impl<'a> SqlReader<'a> {
             Diagnostic::error(Code::Expression, error.message, self.source, Span::new(start, slice.end))
         })?;
         self.positions.shift(self.origin, self.source, slice, &mut tokens);
+        angle_struct_types(&mut tokens);
         if let Some(token) = too_deep(&tokens) {
             let span = self.positions.find(token.span).map_or(slice, |place| place.span);
             let message = "the expression is too long or nested too deep to be planned";
@@ -169,6 +170,39 @@ impl<'a> SqlReader<'a> {
             .replace(", found:", ", found");
         Diagnostic::error(Code::Expression, lower_first(&words), self.source, span)
     }
+}
+
+/// `CAST(x AS STRUCT(a INT, b TEXT))`: the parser wants `STRUCT<a INT, b TEXT>`, which means the same.
+fn angle_struct_types(tokens: &mut [TokenWithSpan]) {
+    // The three tokens before.
+    let mut before = [Token::EOF, Token::EOF, Token::EOF];
+    // For each bracket that is open, whether it is that of such a type.
+    let mut open = vec![];
+    for token in tokens.iter_mut().map(|token| &mut token.token) {
+        match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => {
+                let a_type_is_expected = match &before[1] {
+                    Token::DoubleColon => true,
+                    Token::Lt => is_keyword(&before[0], Keyword::ARRAY),
+                    other => is_keyword(other, Keyword::AS) || open.last() == Some(&true),
+                };
+                let is_type = a_type_is_expected && is_keyword(&before[2], Keyword::STRUCT);
+                open.push(is_type);
+                if is_type {
+                    *token = Token::Lt;
+                }
+            }
+            Token::RParen if open.pop() == Some(true) => *token = Token::Gt,
+            _ => {}
+        }
+        before.rotate_left(1);
+        before[2] = token.clone();
+    }
+}
+
+fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
 }
 
 fn message_of(error: ParserError) -> String {

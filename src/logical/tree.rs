@@ -67,9 +67,14 @@ pub fn select_from(relation: TableFactor, projection: Vec<SelectItem>) -> Query 
         value_table_mode: None,
         flavor: SelectFlavor::Standard,
     };
+    plain_query(Box::new(SetExpr::Select(Box::new(select))))
+}
+
+/// A query that is its body and nothing else.
+pub fn plain_query(body: Box<SetExpr>) -> Query {
     Query {
         with: None,
-        body: Box::new(SetExpr::Select(Box::new(select))),
+        body,
         order_by: None,
         limit_clause: None,
         fetch: None,

@@ -6,24 +6,23 @@
 
 use super::blame::parts;
 use super::catalog::{number_of, sample_percent, sample_rows};
+use super::constant::{NEGATIVE_ROWS, is_negative};
 use super::hint::depth;
 use super::nodes::Sample;
-use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, object_name, select_from};
+use super::row_sets::{multiset, order_by_all};
+use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, select_from};
 use super::{Binder, planner};
 use crate::diag::{Code, Diagnostic, Span};
-use crate::syntax::ast::{
-    JoinCondition, JoinKind, Name, Pipeline, SampleAmount, SetOperationKind, Slice, Source, Verb, VerbKind,
-};
+use crate::syntax::ast::{Name, Pipeline, SampleAmount, SetOperationKind, Slice, Source, Verb, VerbKind};
 use arrow::datatypes::DataType;
-use datafusion::common::{Column, DataFusionError};
-use datafusion::functions::core::expr_fn::coalesce;
+use datafusion::common::{Column, DFSchema, DataFusionError};
 use datafusion::logical_expr::utils::{find_aggregate_exprs, find_window_exprs};
-use datafusion::logical_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::planner::PlannerContext;
 use datafusion::sql::sqlparser::ast::{
-    Distinct, ExceptSelectItem, Expr as SqlExpr, GroupByExpr, Join, JoinConstraint, JoinOperator, OrderBy, OrderByKind,
-    Query, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SetExpr, Spanned, Statement,
+    Distinct, ExceptSelectItem, Expr as SqlExpr, GroupByExpr, Ident, OrderBy, OrderByKind, OrderByOptions, Query,
+    ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SetExpr, Spanned, Statement,
     WildcardAdditionalOptions,
 };
 use std::sync::Arc;
@@ -100,7 +99,7 @@ impl Binder<'_> {
                 let mut problems = Vec::new();
                 for assignment in assignments {
                     let value = self.expr(&plan, assignment.value);
-                    match (self.existing_column(&plan, &assignment.column), value) {
+                    match (self.one_column(&plan, &assignment.column), value) {
                         (Ok(()), Ok(expr)) => items.push(Box::new(ReplaceSelectElement {
                             expr,
                             column_name: ident(&assignment.column),
@@ -116,7 +115,9 @@ impl Binder<'_> {
                 }
                 let options =
                     WildcardAdditionalOptions { opt_replace: Some(ReplaceSelectItem { items }), ..Default::default() };
-                self.select(plan, vec![SelectItem::Wildcard(options)], span, |_| {})
+                let before = plan.schema().clone();
+                let set = self.select(plan, vec![SelectItem::Wildcard(options)], span, |_| {})?;
+                self.build(span, || qualified_as_before(set, &before))
             }
             VerbKind::Drop(columns) => {
                 self.existing_columns(&plan, columns.iter())?;
@@ -127,14 +128,19 @@ impl Binder<'_> {
                 self.select(plan, vec![SelectItem::Wildcard(options)], span, |_| {})
             }
             VerbKind::Rename(renamings) => {
-                self.existing_columns(&plan, renamings.iter().map(|renaming| &renaming.from))?;
+                for renaming in renamings {
+                    self.one_column(&plan, &renaming.from)?;
+                }
                 let stays = |name: &str| !renamings.iter().any(|renaming| renaming.from.text == name);
                 self.refuse_repeated(renamings.iter().map(|renaming| &renaming.to), |name| {
                     stays(name) && plan.schema().has_column_with_unqualified_name(name)
                 })?;
                 let columns = plan.schema().columns().into_iter().map(|column| {
                     match renamings.iter().find(|renaming| renaming.from.text == column.name) {
-                        Some(renaming) => Expr::Column(column).alias(&renaming.to.text),
+                        Some(renaming) => {
+                            let table = column.relation.clone();
+                            Expr::Column(column).alias_qualified(table, &renaming.to.text)
+                        }
                         None => Expr::Column(column),
                     }
                 });
@@ -145,11 +151,18 @@ impl Binder<'_> {
             VerbKind::Join { kind, source, condition } => self.join(plan, *kind, source, condition, span),
             VerbKind::SetOperation { kind, all, sources } => self.set_operation(plan, *kind, *all, sources),
             VerbKind::OrderBy(items) => {
+                if let [item] = items.as_slice()
+                    && let Ok(order) = self.reader().order_by(item.span)
+                    && matches!(&order.expr, SqlExpr::Identifier(word) if is_all(word))
+                {
+                    let OrderByOptions { asc, nulls_first } = order.options;
+                    return self.build(span, || order_by_all(plan, asc, nulls_first));
+                }
                 let mut exprs = Vec::new();
                 for item in items {
                     let mut order = self.reader().order_by(item.span).map_err(|problem| vec![problem])?;
                     self.rewrite(&mut order)?;
-                    // `ORDER BY ALL` and `ORDER BY 1` are SQL's own; anything else is checked by itself.
+                    // `ORDER BY 1` is SQL's own; anything else is checked by itself.
                     if !matches!(order.expr, SqlExpr::Value(_)) {
                         self.check(&plan, &order.expr, item.span)?;
                     }
@@ -238,90 +251,6 @@ impl Binder<'_> {
         self.select(plan, items, span, |select| select.group_by = GroupByExpr::Expressions(keys, vec![]))
     }
 
-    fn join(
-        &self,
-        plan: LogicalPlan,
-        kind: JoinKind,
-        source: &Source,
-        condition: &JoinCondition,
-        span: Span,
-    ) -> Bound<LogicalPlan> {
-        let relation = self.table_factor(source)?;
-        let constraint = match condition {
-            JoinCondition::None => JoinConstraint::None,
-            JoinCondition::Using(columns) => {
-                self.existing_columns(&plan, columns.iter())?;
-                let right = self.plan_factor(relation.clone(), source.span)?;
-                self.existing_columns(&right, columns.iter())?;
-                JoinConstraint::Using(columns.iter().map(|name| object_name(ident(name))).collect())
-            }
-            JoinCondition::On(condition) => {
-                let right = self.plan_factor(relation.clone(), source.span)?;
-                let both = self.build(span, || LogicalPlanBuilder::from(plan.clone()).cross_join(right)?.build())?;
-                JoinConstraint::On(self.expr(&both, *condition)?)
-            }
-        };
-        let join_operator = match kind {
-            JoinKind::Inner => JoinOperator::Inner(constraint),
-            JoinKind::Left => JoinOperator::Left(constraint),
-            JoinKind::Right => JoinOperator::Right(constraint),
-            JoinKind::Full => JoinOperator::FullOuter(constraint),
-            JoinKind::Cross => JoinOperator::CrossJoin(constraint),
-            JoinKind::LeftSemi => JoinOperator::LeftSemi(constraint),
-            JoinKind::LeftAnti => JoinOperator::LeftAnti(constraint),
-        };
-        let join = Join { relation, global: false, join_operator };
-        let left_columns = plan.schema().columns();
-        let mut query = self.query(plan, vec![all_columns()]);
-        if let SetExpr::Select(select) = query.body.as_mut()
-            && let Some(from) = select.from.first_mut()
-        {
-            from.joins.push(join);
-        }
-        let joined = self.plan_query(query, span)?;
-        match condition {
-            JoinCondition::Using(names) => self.merge_shared_columns(joined, kind, &left_columns, names, span),
-            _ => Ok(joined),
-        }
-    }
-
-    /// After `USING`, a shared column stands once: from the side that keeps all its rows, from either after FULL.
-    fn merge_shared_columns(
-        &self,
-        joined: LogicalPlan,
-        kind: JoinKind,
-        left_columns: &[Column],
-        names: &[Name],
-        span: Span,
-    ) -> Bound<LogicalPlan> {
-        if matches!(kind, JoinKind::LeftSemi | JoinKind::LeftAnti) {
-            return Ok(joined);
-        }
-        // The planner's `*` has dropped one of the two already; its input still has both.
-        let joined = match joined {
-            LogicalPlan::Projection(projection) => Arc::unwrap_or_clone(projection.input),
-            other => other,
-        };
-        let is_shared = |column: &Column| names.iter().any(|name| name.text == column.name);
-        let (left, right): (Vec<Column>, Vec<Column>) =
-            joined.schema().columns().into_iter().partition(|column| left_columns.contains(column));
-        let partner = |column: &Column| right.iter().find(|other| other.name == column.name).cloned();
-        let shared = |column: Column| match (kind, partner(&column)) {
-            (JoinKind::Right, Some(right)) => Expr::Column(right),
-            (JoinKind::Full, Some(right)) => {
-                let name = column.name.clone();
-                coalesce(vec![Expr::Column(column), Expr::Column(right)]).alias(name)
-            }
-            _ => Expr::Column(column),
-        };
-        let columns: Vec<Expr> = left
-            .into_iter()
-            .map(|column| if is_shared(&column) { shared(column) } else { Expr::Column(column) })
-            .chain(right.iter().filter(|column| !is_shared(column)).cloned().map(Expr::Column))
-            .collect();
-        self.build(span, || LogicalPlanBuilder::from(joined).project(columns)?.build())
-    }
-
     fn set_operation(
         &self,
         plan: LogicalPlan,
@@ -347,31 +276,25 @@ impl Binder<'_> {
             plan = self.build(source.span, || {
                 let left = LogicalPlanBuilder::from(plan);
                 match (kind, all) {
-                    (SetOperationKind::Union, true) => left.union(other)?.build(),
+                    (kind, true) => multiset(kind, left.build()?, other),
                     (SetOperationKind::Union, false) => left.union_distinct(other)?.build(),
-                    (SetOperationKind::Intersect, all) => LogicalPlanBuilder::intersect(left.build()?, other, all),
-                    (SetOperationKind::Except, all) => LogicalPlanBuilder::except(left.build()?, other, all),
+                    (SetOperationKind::Intersect, false) => LogicalPlanBuilder::intersect(left.build()?, other, false),
+                    (SetOperationKind::Except, false) => LogicalPlanBuilder::except(left.build()?, other, false),
                 }
             })?;
         }
         Ok(plan)
     }
 
-    /// `DISTINCT ON (keys)`: the first row of each, by the `ORDER BY` just before it if there is one.
+    /// `DISTINCT ON (keys)`: the first row of each, in the order of the rows (`KeepInputOrder`).
     fn distinct_on(&self, plan: LogicalPlan, on: &[Slice], span: Span) -> Bound<LogicalPlan> {
         let mut keys = Vec::new();
         for key in on {
             let expr = self.expr(&plan, *key)?;
             keys.push(self.check(&plan, &expr, key.span)?);
         }
-        let (input, sort) = match plan {
-            LogicalPlan::Sort(sort) if sort.fetch.is_none() => (Arc::unwrap_or_clone(sort.input), Some(sort.expr)),
-            other => (other, None),
-        };
-        // The planner wants the keys to lead the order; leading with them changes nothing within a key.
-        let sort = sort.map(|sort| keys.iter().map(|key| key.clone().sort(true, false)).chain(sort).collect());
-        let columns = input.schema().columns().into_iter().map(Expr::Column).collect();
-        self.build(span, || LogicalPlanBuilder::from(input).distinct_on(keys, columns, sort)?.build())
+        let columns = plan.schema().columns().into_iter().map(Expr::Column).collect();
+        self.build(span, || LogicalPlanBuilder::from(plan).distinct_on(keys, columns, None)?.build())
     }
 
     fn sample(&self, plan: LogicalPlan, amount: SampleAmount, seed: Option<Slice>) -> Bound<LogicalPlan> {
@@ -390,7 +313,7 @@ impl Binder<'_> {
             })?,
             None => 0,
         };
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample { input: plan, amount, seed }) }))
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample::new(plan, amount, seed)) }))
     }
 
     fn query(&self, plan: LogicalPlan, items: Vec<SelectItem>) -> Query {
@@ -487,12 +410,15 @@ impl Binder<'_> {
         let expr = self.expr(plan, slice)?;
         let planned = self.check(plan, &expr, slice.span)?;
         match planned.get_type(plan.schema()) {
+            Ok(kind) if kind.is_integer() && is_negative(self.context.state, plan.schema(), planned.clone()) => {
+                Err(vec![self.error(Code::OptionValue, NEGATIVE_ROWS, slice.span)])
+            }
             Ok(kind) if kind.is_integer() => Ok(planned),
             _ => Err(vec![self.error(Code::Type, "a whole number is expected here", slice.span)]),
         }
     }
 
-    fn existing_columns<'n>(&self, plan: &LogicalPlan, names: impl Iterator<Item = &'n Name>) -> Bound<()> {
+    pub(super) fn existing_columns<'n>(&self, plan: &LogicalPlan, names: impl Iterator<Item = &'n Name>) -> Bound<()> {
         let problems: Vec<Diagnostic> =
             names.filter_map(|name| self.existing_column(plan, name).err()).flatten().collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -506,6 +432,17 @@ impl Binder<'_> {
         let field = Box::new(Column::new_unqualified(&name.text));
         let error = datafusion::common::SchemaError::FieldNotFound { field, valid_fields: schema.columns() };
         Err(self.blame().explain(DataFusionError::SchemaError(Box::new(error), Box::new(None)), name.span))
+    }
+
+    /// A column that only one source of the pipeline has.
+    fn one_column(&self, plan: &LogicalPlan, name: &Name) -> Bound<()> {
+        self.existing_column(plan, name)?;
+        if plan.schema().columns_with_unqualified_name(&name.text).len() == 1 {
+            return Ok(());
+        }
+        let message = format!("`{}` could be a column of either side", name.text);
+        let help = format!("SELECT first, with another name for one of them: SELECT a.{0}, b.{0} AS …", name.text);
+        Err(vec![self.error(Code::Ambiguous, message, name.span).at("which one?").help(help)])
     }
 
     /// Names that may stand once each, and not at all if `taken` says so.
@@ -552,6 +489,22 @@ impl Binder<'_> {
     }
 }
 
+/// Columns that were replaced can still be named with their table.
+fn qualified_as_before(plan: LogicalPlan, before: &DFSchema) -> datafusion::common::Result<LogicalPlan> {
+    let LogicalPlan::Projection(projection) = plan else { return Ok(plan) };
+    let qualified = projection.expr.into_iter().map(|expr| match expr {
+        Expr::Alias(mut alias) if alias.relation.is_none() => {
+            alias.relation = match before.columns_with_unqualified_name(&alias.name).as_slice() {
+                [column] => column.relation.clone(),
+                _ => None,
+            };
+            Expr::Alias(alias)
+        }
+        other => other,
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(qualified.collect(), projection.input)?))
+}
+
 /// The name a select item gives its column, where it is plain to see.
 fn output_name(item: &SelectItem) -> Option<String> {
     match item {
@@ -559,6 +512,11 @@ fn output_name(item: &SelectItem) -> Option<String> {
         SelectItem::UnnamedExpr(SqlExpr::Identifier(name)) => Some(name.value.clone()),
         _ => None,
     }
+}
+
+/// `ALL` as a word of the language; `"ALL"` is a column.
+fn is_all(word: &Ident) -> bool {
+    word.quote_style.is_none() && word.value.eq_ignore_ascii_case("all")
 }
 
 /// An Arrow type in a user's words.

@@ -1,21 +1,22 @@
-//! `GuardFailingConditions`: a condition that can fail runs after the conditions that were written before it, and one that
-//! is left to chance stays where it was written.
+//! `GuardFailingConditions`: what can fail runs after the conditions that were written before it, and a condition that is
+//! left to chance stays where it was written.
 //!
-//! This rule marks such conditions; `physical::OnePass` takes the mark off again once the order is settled.
+//! This rule marks such conditions and columns; `physical::OnePass` takes the mark off again once the order is settled.
 //! Not here: the order of conditions that cannot fail.
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::DFSchema;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    Aggregate, BinaryExpr, ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, Operator, Projection,
+    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
@@ -35,15 +36,27 @@ use std::sync::{Arc, LazyLock};
 /// A condition that reads no column is pushed below nodes like `DEDUP` and `SAMPLE`, which see all rows: fine for a
 /// constant, wrong for what answers differently each time. With the mark it reads a column of theirs.
 ///
-/// Marks casts from text and whole-number division, and what is volatile and reads no column. Refuses conditions over several relations and those with a
-/// subquery: a join may be made of them.
+/// ```text
+/// Filter: n > 7                                             Filter: n > 7
+///   Projection: CAST(t AS Int64) AS n                 ⇒       Projection: stays_here(CAST(t AS Int64)) AS n
+///     Filter: t ~ '^[0-9]+$'                                    Filter: t ~ '^[0-9]+$'
+/// ```
+/// A filter is pushed below the column that it reads, and past joins, but never below a column that may differ each time
+/// it is computed. So this mark is volatile. A condition that can fail and comes after a join, or after a condition with a
+/// subquery, which becomes a join, is made such a column.
+///
+/// Marks casts from text, whole-number division, and what makes a time of a text; what reads no column, if it is volatile.
+/// Refuses conditions over several relations and those with a subquery: a join may be made of them.
 #[derive(Debug)]
 pub struct GuardFailingConditions;
 
 impl AnalyzerRule for GuardFailingConditions {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let n_names = Cell::new(0);
         let marked = plan.transform_up_with_subqueries(|node| match node {
-            LogicalPlan::Filter(filter) => mark(filter),
+            LogicalPlan::Filter(filter) => mark_filter(filter, &n_names),
+            LogicalPlan::Projection(projection) => mark_projection(projection),
+            LogicalPlan::Aggregate(aggregate) => mark_groups(aggregate),
             other => Ok(Transformed::no(other)),
         })?;
         Ok(marked.data)
@@ -54,55 +67,150 @@ impl AnalyzerRule for GuardFailingConditions {
     }
 }
 
-fn mark(filter: Filter) -> Result<Transformed<LogicalPlan>> {
+fn mark_filter(filter: Filter, n_names: &Cell<usize>) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(filter.input.schema());
-    let mut has_guard = is_filtered(&filter.input);
+    let mut guards = Guards::of(&filter.input)?;
     let mut n_marked = 0;
     let mut conditions = vec![];
+    let mut fenced = vec![];
     for condition in split_conjunction_owned(filter.predicate.clone()) {
-        if let Some(column) = anchor(&condition, &schema) {
+        let reads_none = condition.column_refs().is_empty() && !has_subquery(&condition);
+        let anchor = anchor(&schema).filter(|_| reads_none && condition.is_volatile());
+        let is_guarded = guards.any && may_be_marked(&condition) && can_fail(&condition, &schema)?;
+        guards.any = true;
+        guards.join |= has_subquery(&condition);
+        if let Some(column) = anchor {
             n_marked += 1;
             conditions.push(AFTER_GUARDS.call(vec![condition, column]));
-        } else if has_guard && may_be_marked(&condition) && can_fail(&condition, &schema)? {
+        } else if is_guarded && guards.join {
+            fenced.push(condition);
+        } else if is_guarded {
             n_marked += 1;
             conditions.push(AFTER_GUARDS.call(vec![condition]));
         } else {
             conditions.push(condition);
         }
-        has_guard = true;
     }
-    match conjunction(conditions).filter(|_| n_marked > 0) {
-        Some(predicate) => Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))),
-        None => Ok(Transformed::no(LogicalPlan::Filter(filter))),
+    if n_marked == 0 && fenced.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+    }
+    let mut plan = Arc::unwrap_or_clone(filter.input);
+    if let Some(predicate) = conjunction(conditions) {
+        plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(plan))?);
+    }
+    Ok(Transformed::yes(if fenced.is_empty() { plan } else { fence(fenced, plan, n_names)? }))
+}
+
+/// The name of a condition that was made a column.
+pub const FENCED: &str = "__fenced";
+
+/// Keeps conditions above `plan`: each is a column there, and the filter reads the columns.
+fn fence(conditions: Vec<Expr>, plan: LogicalPlan, n_names: &Cell<usize>) -> Result<LogicalPlan> {
+    let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+    let mut computed = columns.clone();
+    let mut names = vec![];
+    for condition in conditions {
+        let name = format!("{FENCED}_{}", n_names.replace(n_names.get() + 1));
+        computed.push(STAYS_HERE.call(vec![condition]).alias(&name));
+        names.push(Expr::Column(datafusion::common::Column::new_unqualified(name)));
+    }
+    let mut plan = LogicalPlan::Projection(Projection::try_new(computed, Arc::new(plan))?);
+    if let Some(predicate) = conjunction(names) {
+        plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(plan))?);
+    }
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+fn mark_projection(projection: Projection) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(projection.input.schema());
+    match mark_columns(&projection.expr, &projection.input, &schema)? {
+        Some(columns) => {
+            let marked = Projection::try_new(columns, projection.input)?;
+            Ok(Transformed::yes(LogicalPlan::Projection(marked)))
+        }
+        None => Ok(Transformed::no(LogicalPlan::Projection(projection))),
     }
 }
 
-/// A column for a volatile condition that reads none: a small one, if there is, because it will be read.
-fn anchor(condition: &Expr, schema: &DFSchema) -> Option<Expr> {
-    if !condition.is_volatile() || !condition.column_refs().is_empty() {
-        return None;
+fn mark_groups(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(aggregate.input.schema());
+    match mark_columns(&aggregate.group_expr, &aggregate.input, &schema)? {
+        Some(groups) => {
+            let marked = Aggregate::try_new(aggregate.input, groups, aggregate.aggr_expr)?;
+            Ok(Transformed::yes(LogicalPlan::Aggregate(marked)))
+        }
+        None => Ok(Transformed::no(LogicalPlan::Aggregate(aggregate))),
     }
+}
+
+/// The columns with marks, under their names; `None` if there is nothing to mark.
+fn mark_columns(exprs: &[Expr], input: &LogicalPlan, schema: &DFSchema) -> Result<Option<Vec<Expr>>> {
+    let is_set = |expr: &Expr| matches!(expr, Expr::GroupingSet(_));
+    if exprs.iter().any(is_set) || !Guards::of(input)?.any {
+        return Ok(None);
+    }
+    let mut n_marked = 0;
+    let mut columns = vec![];
+    for expr in exprs {
+        let inner = expr.clone().unalias();
+        if !is_marked(&inner) && !has_subquery(&inner) && can_fail(&inner, schema)? {
+            n_marked += 1;
+            let (qualifier, name) = expr.qualified_name();
+            columns.push(STAYS_HERE.call(vec![inner]).alias_qualified(qualifier, name));
+        } else {
+            columns.push(expr.clone());
+        }
+    }
+    Ok((n_marked > 0).then_some(columns))
+}
+
+/// A column for a condition that reads none: a small one, if there is, because it will be read.
+fn anchor(schema: &DFSchema) -> Option<Expr> {
     let columns = schema.columns();
     let is_small = |at: &usize| schema.field(*at).data_type().is_primitive();
     let at = (0..columns.len()).rev().find(is_small).or(columns.len().checked_sub(1))?;
     Some(Expr::Column(columns[at].clone()))
 }
 
-/// Whether rows pass a filter on the way to here.
-fn is_filtered(plan: &LogicalPlan) -> bool {
-    match plan.inputs().as_slice() {
-        [input] => matches!(plan, LogicalPlan::Filter(_)) || is_filtered(input),
-        _ => false,
+/// What drops rows on the way to a node.
+#[derive(Default)]
+struct Guards {
+    /// Anything does.
+    any: bool,
+    /// A join does, or a condition that will become one.
+    join: bool,
+}
+
+impl Guards {
+    fn of(plan: &LogicalPlan) -> Result<Self> {
+        let mut guards = Self::default();
+        plan.apply(|node| {
+            match node {
+                LogicalPlan::Filter(filter) => {
+                    guards.any = true;
+                    guards.join |= has_subquery(&filter.predicate);
+                }
+                LogicalPlan::Join(_) => guards = Self { any: true, join: true },
+                _ => {}
+            }
+            Ok(if guards.join { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(guards)
     }
 }
 
 fn may_be_marked(condition: &Expr) -> bool {
     let relations: HashSet<_> = condition.column_refs().into_iter().map(|column| &column.relation).collect();
-    let is_marked = matches!(condition, Expr::ScalarFunction(call) if call.func == *AFTER_GUARDS);
-    let has_subquery = condition
-        .exists(|node| Ok(matches!(node, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_))))
-        .unwrap_or(true);
-    relations.len() <= 1 && !is_marked && !has_subquery
+    relations.len() <= 1 && !is_marked(condition) && !has_subquery(condition)
+}
+
+fn is_marked(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if call.func == *AFTER_GUARDS || call.func == *STAYS_HERE)
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    expr.exists(|node| Ok(matches!(node, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_))))
+        .unwrap_or(true)
 }
 
 fn can_fail(condition: &Expr, schema: &DFSchema) -> Result<bool> {
@@ -111,44 +219,114 @@ fn can_fail(condition: &Expr, schema: &DFSchema) -> Result<bool> {
         Expr::BinaryExpr(BinaryExpr { right, op: Operator::Divide | Operator::Modulo, .. }) => {
             Ok(!matches!(right.as_ref(), Expr::Literal(..)) && !right.get_type(schema)?.is_floating())
         }
+        Expr::ScalarFunction(call) if node.get_type(schema)?.is_temporal() => {
+            let mut is_read = false;
+            for arg in &call.args {
+                is_read |= !matches!(arg, Expr::Literal(..)) && arg.get_type(schema)?.is_string();
+            }
+            Ok(is_read)
+        }
         _ => Ok(false),
     })
 }
 
-/// The condition without its mark.
-pub fn unmarked(condition: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
-    let call = ScalarFunctionExpr::try_downcast_func::<AfterGuards>(condition.as_ref());
-    match call.map(ScalarFunctionExpr::args) {
-        Some([inner, ..]) => Arc::clone(inner),
-        _ => condition,
-    }
+/// Whether something in a condition is marked to run after the conditions before it.
+pub fn is_marked_condition(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let is_mark = |part: &Arc<dyn PhysicalExpr>| {
+        Ok(ScalarFunctionExpr::try_downcast_func::<AfterGuards>(part.as_ref()).is_some())
+    };
+    condition.exists(is_mark).unwrap_or(true)
 }
 
-static AFTER_GUARDS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let signature = Signature::variadic_any(Volatility::Immutable);
-    Arc::new(ScalarUDF::new_from_impl(AfterGuards { signature }))
-});
+/// The expression without marks.
+pub fn unmarked(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+    let without = expr.transform_up(|part| {
+        let call = ScalarFunctionExpr::try_downcast_func::<AfterGuards>(part.as_ref());
+        Ok(match call.map(ScalarFunctionExpr::args) {
+            Some([inner, ..]) => Transformed::yes(Arc::clone(inner)),
+            _ => Transformed::no(part),
+        })
+    })?;
+    Ok(without.data)
+}
 
-/// `after_guards(condition)`, `after_guards(condition, column)`: the condition.
+static AFTER_GUARDS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| mark("after_guards", Volatility::Immutable));
+
+static STAYS_HERE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| mark("stays_here", Volatility::Volatile));
+
+fn mark(name: &'static str, volatility: Volatility) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::new_from_impl(AfterGuards { name, signature: Signature::variadic_any(volatility) }))
+}
+
+/// `after_guards(value)`, `after_guards(value, column)`, `stays_here(value)`: the value.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct AfterGuards {
+    name: &'static str,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for AfterGuards {
     fn name(&self) -> &str {
-        "after_guards"
+        self.name
     }
 
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Boolean)
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        arg_types.first().cloned().ok_or_else(|| crate::bug!("{} takes a value", self.name).into())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        args.arg_fields.first().cloned().ok_or_else(|| crate::bug!("{} takes a value", self.name).into())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        args.args.into_iter().next().ok_or_else(|| crate::bug!("after_guards takes a condition").into())
+        args.args.into_iter().next().ok_or_else(|| crate::bug!("{} takes a value", self.name).into())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use datafusion::prelude::SessionContext;
+
+    async fn analyzed(query: &str) -> String {
+        let context = SessionContext::new();
+        context.sql("CREATE TABLE t AS SELECT column1 AS s, column2 AS d FROM (VALUES ('7', 1))").await.unwrap();
+        let (state, plan) = context.sql(query).await.unwrap().into_parts();
+        GuardFailingConditions.analyze(plan, state.config_options()).unwrap().to_string()
+    }
+
+    #[tokio::test]
+    async fn a_condition_that_can_fail_is_marked_behind_a_guard_and_only_there() {
+        let guarded = analyzed("SELECT s FROM t WHERE s LIKE '7%' AND CAST(s AS BIGINT) > 5").await;
+        assert!(guarded.contains("AND after_guards(CAST(t.s AS Int64) > Int64(5))"), "{guarded}");
+        let first = analyzed("SELECT s FROM t WHERE CAST(s AS BIGINT) > 5 AND s LIKE '7%'").await;
+        assert!(!first.contains("after_guards"), "{first}");
+    }
+
+    #[tokio::test]
+    async fn a_column_that_can_fail_stays_above_the_filters_below_it() {
+        let guarded = analyzed("SELECT CAST(s AS BIGINT) AS n, 10 / d AS q FROM t WHERE d > 0").await;
+        assert!(guarded.contains("stays_here(CAST(t.s AS Int64)) AS n, stays_here(Int64(10) / t.d) AS q"), "{guarded}");
+        let groups = analyzed("SELECT count(*) FROM t WHERE d > 0 GROUP BY CAST(s AS BIGINT)").await;
+        assert!(groups.contains("groupBy=[[stays_here(CAST(t.s AS Int64)) AS t.s]]"), "{groups}");
+        let unguarded = analyzed("SELECT CAST(s AS BIGINT) AS n FROM t").await;
+        assert!(!unguarded.contains("stays_here"), "{unguarded}");
+    }
+
+    #[tokio::test]
+    async fn a_condition_behind_a_join_becomes_a_column() {
+        for query in [
+            "SELECT a.d FROM t AS a JOIN t AS b ON a.d = b.d WHERE CAST(a.s AS BIGINT) > 5",
+            "SELECT d FROM t AS a WHERE d IN (SELECT d FROM t) AND CAST(s AS BIGINT) > 5",
+        ] {
+            let plan = analyzed(query).await;
+            assert!(plan.contains("Filter: __fenced_0"), "{plan}");
+            assert!(plan.contains("stays_here(CAST(a.s AS Int64) > Int64(5)) AS __fenced_0"), "{plan}");
+        }
     }
 }

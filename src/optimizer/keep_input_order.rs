@@ -1,27 +1,30 @@
 //! `KeepInputOrder`: rows come out in the order in which they went in, whatever the threads.
 //!
 //! This file holds the rule and its walk over the plan; `keep_input_order/` holds what is carried (`carried.rs`),
-//! nodes with several inputs (`combine.rs`, `position.rs`), and functions whose result depends on the order
-//! (`functions.rs`).
+//! nodes with several inputs (`combine.rs`, `position.rs`), the first of equal rows (`distinct.rs`), and functions whose
+//! result depends on the order (`functions.rs`, `one_order.rs`).
 //! Not here: reading the position of a row (the sources), and the physical merge (DataFusion).
 
 mod carried;
 mod combine;
+mod distinct;
 mod functions;
+mod one_order;
 mod position;
 #[cfg(test)]
 mod tests;
 
-use crate::logical::nodes::{Decontaminate, Dedup, PieceNumber, Sample, Write};
+use crate::logical::nodes::{Decontaminate, Dedup, Sample, Write};
 use crate::sources::POSITION_COLUMN;
+use arrow::datatypes::FieldRef;
 use carried::{Carried, Key, Order, column, is_hidden, with_columns};
-use datafusion::common::DFSchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchemaRef, TableReference};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, DistinctOn, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
-    SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, UserDefinedLogicalNodeCore, Values, Window, lit,
+    Aggregate, Distinct, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
+    SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, Values, Window, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::cell::Cell;
@@ -43,8 +46,9 @@ pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn Tabl
 /// The scan declares that it is sorted by `_seq`, so for a chain of row-local operators the sort becomes a merge of
 /// its partitions, and nothing is sorted. Real sorts are left after joins, grouping and the user's `ORDER BY`.
 ///
-/// What the order of a node's rows is: a join, left then right; `UNION ALL`, branch after branch; `DISTINCT`, by the
-/// first of equal rows; `GROUP BY`, by the group; `ORDER BY`, as asked, equal rows in input order.
+/// What the order of a node's rows is: a join, left then right, and last what has no partner on the left; `UNION ALL`,
+/// branch after branch; `DISTINCT` and `DISTINCT ON`, by the first of equal rows; `GROUP BY`, by the group; `ORDER BY`, as
+/// asked, equal rows in input order.
 /// `array_agg` and the like, and `row_number()`, see rows in that order too.
 ///
 /// Refuses nodes that it does not know and sources without positions: the plan above them is left as it is.
@@ -68,7 +72,7 @@ impl fmt::Debug for KeepInputOrder {
 
 impl AnalyzerRule for KeepInputOrder {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        Walk { position: &self.position, n_names: Cell::new(0) }.root(plan)
+        Walk { position: &self.position, n_names: Cell::new(carried::n_names_taken(&plan)?) }.root(plan)
     }
 
     fn name(&self) -> &str {
@@ -142,9 +146,11 @@ impl Walk<'_> {
             }
             LogicalPlan::Window(window) => {
                 let input = self.visit(Arc::unwrap_or_clone(window.input))?;
-                let exprs = functions::order_windows(window.window_expr.clone(), &input)?;
+                let (calls, keys) = functions::computed_keys(window.window_expr, || self.name())?;
+                let input = with_more_columns(input, keys)?;
+                let exprs = functions::order_windows(calls.clone(), &input)?;
                 let order = input.order.map(Order::not_sorted);
-                let plan = windows(&window.window_expr, exprs, input.plan)?;
+                let plan = windows(&calls, exprs, input.plan)?;
                 Ok(Carried { plan, order })
             }
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
@@ -212,7 +218,13 @@ impl Walk<'_> {
 
     fn projection(&self, projection: Projection) -> Result<Carried> {
         let input = self.visit(Arc::unwrap_or_clone(projection.input))?;
-        let mut exprs = projection.expr;
+        // DataFusion's coercion of unions leaves projections whose columns have other names than their expressions.
+        let named = |(expr, (qualifier, field)): (Expr, (Option<&TableReference>, &FieldRef))| {
+            let (own_qualifier, own_name) = expr.qualified_name();
+            let is_named_so = own_qualifier.as_ref() == qualifier && own_name == *field.name();
+            if is_named_so { expr } else { expr.alias_qualified(qualifier.cloned(), field.name()) }
+        };
+        let mut exprs: Vec<Expr> = projection.expr.into_iter().zip(projection.schema.iter()).map(named).collect();
         let schema = Arc::clone(input.plan.schema());
         let order = input.order.map(|order| order.map_indices(|index| self.carry(&mut exprs, &schema, index)));
         let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?);
@@ -222,7 +234,7 @@ impl Walk<'_> {
     /// The place in `exprs` of the input's column `index`; adds it if it is not there.
     fn carry(&self, exprs: &mut Vec<Expr>, input: &DFSchemaRef, index: usize) -> usize {
         let key = column(input, index);
-        if let Some(place) = exprs.iter().position(|expr| *expr == key) {
+        if let Some(place) = exprs.iter().position(|expr| expr.clone().unalias() == key) {
             return place;
         }
         // A column of the user's must not get in the way of another of the same name.
@@ -232,10 +244,18 @@ impl Walk<'_> {
 
     fn sort(&self, sort: Sort) -> Result<Carried> {
         let input = self.visit(Arc::unwrap_or_clone(sort.input))?;
+        let (plan, order) = self.order_by(input, sort.expr)?;
+        let expr = order.keys.iter().map(|key| key.sort_expr(plan.schema())).collect();
+        let plan = LogicalPlan::Sort(Sort { expr, input: Arc::new(plan), fetch: sort.fetch });
+        Ok(Carried::known(plan, order.already_sorted()))
+    }
+
+    /// The order that `ORDER BY` asks for, equal rows as before, and the plan with all its columns.
+    fn order_by(&self, input: Carried, by: Vec<SortExpr>) -> Result<(LogicalPlan, Order)> {
         let schema = Arc::clone(input.plan.schema());
         let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
-        let mut keys = vec![];
-        for SortExpr { expr, asc, nulls_first } in sort.expr {
+        let mut keys: Vec<Key> = vec![];
+        for SortExpr { expr, asc, nulls_first } in by {
             // Computed once, in a column, so that nodes above can sort by it again; `random()` would change.
             let index = match &expr {
                 Expr::Column(column) => schema.index_of_column(column)?,
@@ -246,72 +266,23 @@ impl Walk<'_> {
             };
             keys.push(Key { index, asc, nulls_first });
         }
-        for tie_breaker in input.order.map(|order| order.keys).unwrap_or_default() {
-            if keys.iter().all(|key| key.index != tie_breaker.index) {
-                keys.push(tie_breaker);
-            }
-        }
+        keys.extend(input.order.map(|order| order.keys).unwrap_or_default());
         let plan = if exprs.len() > schema.fields().len() {
             LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?)
         } else {
             input.plan
         };
-        let expr = keys.iter().map(|key| key.sort_expr(plan.schema())).collect();
-        let plan = LogicalPlan::Sort(Sort { expr, input: Arc::new(plan), fetch: sort.fetch });
-        Ok(Carried::known(plan, Order::of(keys).already_sorted()))
+        Ok((plan, Order::of(carried::without_repeats(keys))))
     }
 
     fn aggregate(&self, aggregate: Aggregate) -> Result<Carried> {
         let n_group_columns = aggregate.schema.fields().len() - aggregate.aggr_expr.len();
         let input = self.visit(Arc::unwrap_or_clone(aggregate.input))?;
-        let aggr_expr = functions::order_aggregates(aggregate.aggr_expr, &input)?;
-        let aggregate = Aggregate::try_new(Arc::new(input.plan), aggregate.group_expr, aggr_expr)?;
-        Ok(Carried::by_columns(LogicalPlan::Aggregate(aggregate), n_group_columns))
-    }
-
-    fn distinct(&self, input: LogicalPlan) -> Result<Carried> {
-        let schema = Arc::clone(input.schema());
-        let n_columns = schema.fields().len();
-        let input = self.visit(input)?;
-        match &input.order {
-            Some(order) if order.keys.len() == 1 && order.keys[0].asc && n_columns > 0 => {
-                let first =
-                    datafusion::functions_aggregate::expr_fn::min(column(input.plan.schema(), order.keys[0].index));
-                let group = schema.columns().into_iter().map(Expr::Column).collect();
-                let order = Order { keys: vec![Key::ascending(n_columns)], sorted: false, ..order.clone() };
-                let aggregate = Aggregate::try_new(Arc::new(input.plan), group, vec![first.alias(self.name())])?;
-                Ok(Carried::known(LogicalPlan::Aggregate(aggregate), order))
-            }
-            _ => {
-                let plan = LogicalPlan::Distinct(Distinct::All(Arc::new(input.strip(&schema)?)));
-                Ok(Carried::by_columns(plan, n_columns))
-            }
-        }
-    }
-
-    fn distinct_on(&self, distinct: DistinctOn) -> Result<Carried> {
-        let input = self.visit(Arc::unwrap_or_clone(distinct.input))?;
-        let Some(order) = input.order else {
-            let DistinctOn { on_expr, select_expr, sort_expr, .. } = distinct;
-            let distinct = DistinctOn::try_new(on_expr, select_expr, sort_expr, Arc::new(input.plan))?;
-            return Ok(Carried::unknown(LogicalPlan::Distinct(Distinct::On(distinct))));
-        };
-        let schema = Arc::clone(input.plan.schema());
-        let mut select_expr = distinct.select_expr;
-        let mut keys = vec![];
-        // Rows come out as `ORDER BY` says, if it is there; which row of a group is kept, it decides in any case.
-        for SortExpr { expr, asc, nulls_first } in distinct.sort_expr.iter().flatten() {
-            select_expr.push(expr.clone().alias(self.name()));
-            keys.push(Key { index: select_expr.len() - 1, asc: *asc, nulls_first: *nulls_first });
-        }
-        let by_group = || distinct.on_expr.iter().map(|expr| expr.clone().sort(true, false)).collect();
-        let mut sort_expr = distinct.sort_expr.unwrap_or_else(by_group);
-        sort_expr.extend(order.keys.iter().map(|key| key.sort_expr(&schema)));
-        let spans = order.spans.filter(|_| keys.is_empty());
-        keys.extend(order.map_indices(|index| self.carry(&mut select_expr, &schema, index)).keys);
-        let order = Order { spans, ..Order::of(keys) };
-        let distinct = DistinctOn::try_new(distinct.on_expr, select_expr, Some(sort_expr), Arc::new(input.plan))?;
-        Ok(Carried::known(LogicalPlan::Distinct(Distinct::On(distinct)), order))
+        let (calls, keys) = functions::computed_keys(aggregate.aggr_expr, || self.name())?;
+        let input = with_more_columns(input, keys)?;
+        let aggr_expr = functions::order_aggregates(calls, &input)?;
+        let plan = one_order::aggregate(input.plan, aggregate.group_expr, aggr_expr, || self.name())?;
+        Ok(Carried::by_columns(plan, n_group_columns))
     }
 
     fn unnest(&self, unnest: Unnest) -> Result<Carried> {
@@ -332,26 +303,23 @@ impl Walk<'_> {
     /// numbered, since they have its position.
     fn decontaminate(&self, node: &Decontaminate) -> Result<Carried> {
         let mut input = self.visit(node.input.clone())?.sorted();
-        let evals = self.visit(node.evals.clone())?.sorted().plan;
-        if !node.cuts() {
-            let node = node.with_inputs(input.plan, evals, None)?;
-            let order = input.order.and_then(|order| order.through(&node.visible_columns()));
-            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order });
-        }
-        if let Ok(text) = input.plan.schema().index_of_column(&node.request.text) {
+        let evals = self.visit(node.evals.clone())?.sorted();
+        let cut = input.plan.schema().maybe_index_of_column(&node.request.text).filter(|_| node.cuts());
+        if let Some(text) = cut {
             input = self.with_spare_key(input, text)?;
         }
-        let schema = Arc::clone(input.plan.schema());
-        let after = input.order.iter().flat_map(|order| &order.keys);
-        let after = after.map(|key| (schema.qualified_field(key.index).into(), !key.asc, key.nulls_first)).collect();
-        let piece = input.order.as_ref().map(|_| PieceNumber { name: self.name(), after });
-        let node = node.with_inputs(input.plan, evals, piece)?;
+        let (sorted_by, evals_sorted_by) = (input.sort_columns(), evals.sort_columns());
+        let piece = input.order.as_ref().filter(|_| node.cuts()).map(|_| self.name());
+        let is_cut = piece.is_some();
+        let node = node.over(input.plan, evals.plan)?.sorted_by(sorted_by, evals_sorted_by, piece)?;
         let visible = node.visible_columns();
-        let order = input.order.and_then(|order| order.through(&visible));
-        let order = order.map(|mut order| {
-            order.keys.push(Key::ascending(visible.len()));
-            Order::of(order.keys).already_sorted()
-        });
+        let mut order = input.order.and_then(|order| order.through(&visible));
+        if is_cut {
+            order = order.map(|mut order| {
+                order.keys.push(Key::ascending(visible.len()));
+                Order::of(order.keys).already_sorted()
+            });
+        }
         Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order })
     }
 
@@ -370,12 +338,18 @@ impl Walk<'_> {
     fn extension(&self, extension: Extension) -> Result<Carried> {
         if let Some(sample) = extension.node.as_any().downcast_ref::<Sample>() {
             let input = self.visit(sample.input.clone())?.sorted();
-            let node = Arc::new(Sample { input: input.plan, amount: sample.amount, seed: sample.seed });
+            let sorted_by = input.sort_columns();
+            let node = Arc::new(sample.over(input.plan, sorted_by));
             return Ok(Carried { plan: LogicalPlan::Extension(Extension { node }), order: input.order });
         }
         if let Some(dedup) = extension.node.as_any().downcast_ref::<Dedup>() {
-            let input = self.visit(dedup.input.clone())?.sorted();
-            let node = dedup.with_exprs_and_inputs(vec![], vec![input.plan])?;
+            let mut input = self.visit(dedup.input.clone())?.sorted();
+            let cut = dedup.request.value.as_ref().filter(|_| dedup.request.method.cuts_text());
+            if let Some(text) = cut.and_then(|text| input.plan.schema().maybe_index_of_column(text)) {
+                input = self.with_spare_key(input, text)?;
+            }
+            let sorted_by = input.sort_columns();
+            let node = dedup.over(input.plan)?.sorted_by(sorted_by);
             let order = input.order.and_then(|order| order.through(&node.visible_columns()));
             return Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order });
         }
@@ -392,6 +366,16 @@ impl Walk<'_> {
         let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
         Ok(Carried::unknown(plan))
     }
+}
+
+/// The plan with computed columns at its end.
+fn with_more_columns(input: Carried, columns: Vec<Expr>) -> Result<Carried> {
+    if columns.is_empty() {
+        return Ok(input);
+    }
+    let exprs = input.plan.schema().columns().into_iter().map(Expr::Column).chain(columns).collect();
+    let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?);
+    Ok(Carried { plan, order: input.order })
 }
 
 /// The window functions of one node, some of which got a longer order. A node's functions must all have the same

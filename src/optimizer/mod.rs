@@ -3,11 +3,19 @@
 mod filter_before_dedup;
 mod flatten_aliases;
 mod guard_failing_conditions;
+mod keep_above_totals;
 mod keep_dropped;
 mod keep_input_order;
+mod keep_sort_keys;
+mod name_outer_columns;
+mod nothing_under_nulls;
 
 pub use filter_before_dedup::FilterBeforeDedup;
 pub use flatten_aliases::FlattenAliases;
-pub use guard_failing_conditions::{GuardFailingConditions, unmarked};
+pub use guard_failing_conditions::{FENCED, GuardFailingConditions, is_marked_condition, unmarked};
+pub use keep_above_totals::KeepAboveTotals;
 pub use keep_dropped::KeepDropped;
 pub use keep_input_order::KeepInputOrder;
+pub use keep_sort_keys::KeepSortKeys;
+pub use name_outer_columns::NameOuterColumns;
+pub use nothing_under_nulls::NothingUnderNulls;

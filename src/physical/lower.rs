@@ -1,17 +1,19 @@
 //! Our plan nodes to their executors.
 
 use crate::exec::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn, RejectDetail, SampleExec, WriteExec};
-use crate::logical::nodes::{Decontaminate, Dedup, Sample, Screen, Write};
+use crate::logical::nodes::{Decontaminate, Dedup, Sample, Screen, SortColumn, Write};
 use crate::physical::one_pass::screen_exec;
 use crate::sinks::{SinkOptions, SinkSpec};
 use crate::{Error, bug};
 use arrow::compute::SortOptions;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, DFSchema, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::physical_expr::expressions::Column as PhysicalColumn;
+use datafusion::physical_expr::{LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use std::path::PathBuf;
@@ -46,7 +48,8 @@ impl ExtensionPlanner for Lowering {
         }
         let [input] = physical_inputs else { return Ok(None) };
         if let Some(sample) = node.as_any().downcast_ref::<Sample>() {
-            return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed))));
+            let order = requirement(&sort_keys(&sample.order, sample.input.schema())?, input);
+            return Ok(Some(Arc::new(SampleExec::new(input.clone(), sample.amount, sample.seed, order))));
         }
         if let Some(dedup) = node.as_any().downcast_ref::<Dedup>() {
             return Ok(Some(Arc::new(dedup_exec(dedup, input)?)));
@@ -99,7 +102,8 @@ fn dedup_exec(dedup: &Dedup, input: &Arc<dyn ExecutionPlan>) -> Result<DedupExec
         visible: dedup.visible_columns(),
         wants_dropped: dedup.wants_dropped,
     };
-    DedupExec::try_new(Arc::clone(input), Arc::clone(request), layout)
+    let order = requirement(&sort_keys(&dedup.order, schema)?, input);
+    Ok(DedupExec::new(Arc::clone(input), Arc::clone(request), layout, order))
 }
 
 fn decontaminate_exec(
@@ -117,16 +121,30 @@ fn decontaminate_exec(
         visible: node.visible_columns(),
         wants_dropped: node.wants_dropped,
     };
-    let mut piece = None;
-    if let Some(number) = &node.piece {
-        let mut after = vec![];
-        for (column, descending, nulls_first) in &number.after {
-            let options = SortOptions { descending: *descending, nulls_first: *nulls_first };
-            after.push((schema.index_of_column(column)?, options));
-        }
-        piece = Some(PieceColumn { name: number.name.clone(), after });
-    }
-    Ok(DecontaminateExec::new(Arc::clone(documents), Arc::clone(evals), Arc::clone(request), layout, piece))
+    let after = sort_keys(&node.order, schema)?;
+    let evals_order = sort_keys(&node.evals_order, node.evals.schema())?;
+    let orders = [requirement(&after, documents), requirement(&evals_order, evals)];
+    let piece = node.piece.as_ref().map(|name| PieceColumn { name: name.clone(), after });
+    Ok(DecontaminateExec::new(Arc::clone(documents), Arc::clone(evals), Arc::clone(request), layout, piece, orders))
+}
+
+/// The columns of an order by their places in the input.
+fn sort_keys(order: &[SortColumn], schema: &DFSchema) -> Result<Vec<(usize, SortOptions)>> {
+    let key = |key: &SortColumn| {
+        let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
+        Ok((schema.index_of_column(&key.column)?, options))
+    };
+    order.iter().map(key).collect()
+}
+
+/// An order as what an executor asks its input for.
+fn requirement(keys: &[(usize, SortOptions)], input: &Arc<dyn ExecutionPlan>) -> Option<OrderingRequirements> {
+    let schema = input.schema();
+    let sort = |(index, options): &(usize, SortOptions)| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(PhysicalColumn::new(schema.field(*index).name(), *index));
+        PhysicalSortExpr::new(column, *options)
+    };
+    LexOrdering::new(keys.iter().map(sort)).map(|order| OrderingRequirements::new(order.into()))
 }
 
 fn sink_spec(write: &Write) -> Result<SinkSpec, Error> {

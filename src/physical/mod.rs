@@ -7,21 +7,29 @@
 //! numbers alone and know no plans.
 
 mod device_program;
+mod fence_sorts;
 mod fuse;
+mod gather_in_order;
 mod hardware;
 mod lower;
 mod one_pass;
 mod place;
+mod separate_projections;
 mod size;
+mod split_guards;
 mod state;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod yield_in_joins;
 
+pub use fence_sorts::FenceSorts;
 pub use fuse::PlaceOperators;
+pub use gather_in_order::GatherInOrder;
 pub use hardware::Hardware;
 pub use lower::write_of;
 pub use one_pass::OnePass;
+pub use separate_projections::SeparateProjections;
+pub use split_guards::SplitGuards;
 pub use state::{catalog_tables, separate, session_state, session_state_from};
 pub use yield_in_joins::YieldInJoins;

@@ -4,11 +4,14 @@
 
 use super::hardware::Hardware;
 use super::lower::Lowering;
-use super::{OnePass, PlaceOperators, YieldInJoins};
+use super::{FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards, YieldInJoins};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
-use crate::optimizer::{FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepDropped, KeepInputOrder};
+use crate::optimizer::{
+    FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped, KeepInputOrder,
+    KeepSortKeys, NameOuterColumns, NothingUnderNulls,
+};
 use crate::sources::{ExtraColumns, FileTable};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
@@ -22,6 +25,8 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::TableSource;
+use datafusion::optimizer::OptimizerRule;
+use datafusion::optimizer::optimizer::Optimizer;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use futures::FutureExt;
@@ -38,10 +43,14 @@ pub fn session_state(config: &Config, operators: &Registry) -> Result<SessionSta
 
 /// The same state under changed settings: tables, views and `datafusion.*` settings stay.
 pub fn session_state_from(state: &SessionState, config: &Config, operators: &Registry) -> Result<SessionState> {
-    let base = state.config().clone();
+    // There is a catalog already; a new default one would take its place, and its tables with it.
+    let base = state.config().clone().with_create_default_catalog_and_schema(false);
     let mut builder = SessionStateBuilder::new_with_default_features().with_session_id(state.session_id().to_string());
     builder = builder.with_catalog_list(state.catalog_list().clone());
-    build(builder, base, config, operators)
+    let mut changed = build(builder, base, config, operators)?;
+    // The statement under way began when it began.
+    changed.execution_props_mut().query_execution_start_time = state.execution_props().query_execution_start_time;
+    Ok(changed)
 }
 
 /// A copy whose tables and views can change without changing the original's.
@@ -94,6 +103,8 @@ fn build(
     options.sql_parser.enable_subquery_sort_elimination = false;
     // Otherwise `stats(text)['words']` and `stats(text)['lines']` compute `stats` twice.
     options.optimizer.enable_leaf_expression_pushdown = false;
+    // The logical plan takes `x IS TRUE` for never null and the physical one does not; the check would refuse to group by it.
+    options.execution.skip_physical_aggregate_schema_check = true;
     // Merging sorted partitions keeps the input's order; repartitioning a scan in turn would lose it.
     options.optimizer.prefer_existing_sort = true;
     options.optimizer.enable_round_robin_repartition = false;
@@ -112,33 +123,66 @@ fn build(
         .with_config(session)
         .with_runtime_env(runtime(config)?)
         .with_query_planner(Arc::new(Lowering))
+        .with_optimizer_rules(logical_rules())
+        .with_analyzer_rule(Arc::new(NothingUnderNulls))
+        .with_analyzer_rule(Arc::new(NameOuterColumns))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
-        .with_analyzer_rule(Arc::new(KeepDropped))
-        .with_optimizer_rule(Arc::new(FlattenAliases))
-        .with_optimizer_rule(Arc::new(FilterBeforeDedup));
+        .with_analyzer_rule(Arc::new(KeepDropped));
+    if config.optimize {
+        builder =
+            builder.with_optimizer_rule(Arc::new(FlattenAliases)).with_optimizer_rule(Arc::new(FilterBeforeDedup));
+    }
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
     functions.extend(hint_udfs());
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
-    if config.optimize {
-        builder = builder.with_physical_optimizer_rules(physical_rules(config, operators, hardware));
-    }
-    Ok(builder.build())
+    Ok(builder.with_physical_optimizer_rules(physical_rules(config, operators, hardware)).build())
 }
 
 /// DataFusion's rules with ours among them: after all that look for its own executors, before the last checks.
+/// Without `optimize`, only those that right answers need.
 fn physical_rules(
     config: &Config,
     operators: &Registry,
     hardware: Arc<Hardware>,
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
+    let mut rules = rules_for_right_answers();
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
+    if !config.optimize {
+        rules.insert(at, Arc::new(SplitGuards));
+        // It moves a cast below the filter that guards it; `OnePass` would still compute it after the filter.
+        rules.retain(|rule| rule.name() != "ProjectionPushdown");
+        return rules;
+    }
     rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
     rules.insert((at + 2).min(rules.len()), Arc::new(PlaceOperators::new(hardware, prices(operators))));
+    rules.insert(at, Arc::new(GatherInOrder { memory_limit_bytes: config.memory_limit_bytes }));
     rules.insert(at, Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion)));
     rules
+}
+
+/// DataFusion's rules over the logical plan, with ours in place of two that give wrong rows.
+fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let rules = Optimizer::new().rules.into_iter();
+    rules.map(KeepSortKeys::in_place_of).map(KeepAboveTotals::in_place_of).collect()
+}
+
+/// DataFusion's rules, less one that gives wrong rows, with what keeps the others from it.
+pub(super) fn rules_for_right_answers() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    // It finds columns by their names: after an outer join, a condition on `a.id` may end up on `b.id`. And it moves
+    // filters past marks. What it is for, filters inside DataFusion's own file sources, we have none of, and the logical
+    // plan has its filters pushed down.
+    rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
+    let sorting = rules.iter().position(|rule| rule.name() == "EnsureRequirements").unwrap_or(0);
+    rules.insert(sorting, Arc::new(FenceSorts));
+    let separate: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(SeparateProjections);
+    let with_separate = rules.into_iter().flat_map(|rule| {
+        let before = (rule.name() == "ProjectionPushdown").then(|| Arc::clone(&separate));
+        before.into_iter().chain([rule])
+    });
+    with_separate.collect()
 }
 
 fn prices(operators: &Registry) -> FunctionPrices {

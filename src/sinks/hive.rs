@@ -1,12 +1,18 @@
 //! Spreads rows over hive folders: `lang=en/part-00000.parquet`.
 //!
-//! Each combination of values has an output of its own, without the partition columns. At most [`MAX_OPEN`] are open:
-//! when one more is needed, the one whose last row is longest ago is completed; if rows for it come later, they go
-//! into its next part. Invariant: which outputs are completed when follows from the rows alone, because outputs are
-//! touched row by row, never batch by batch.
+//! ```text
+//! rows ──► the first few folders ───────────────────────────────► their parts
+//!     └──► all others ──► in memory, then a scratch file ──end──► their parts, folder by folder
+//! ```
+//! Each combination of values has an output of its own, without the partition columns. Only [`MAX_OPEN`] of them are open
+//! while rows come; rows of others are collected, and written when all are there. So a folder has one sequence of parts, and
+//! neither memory nor open files grow with the number of folders.
+//! Invariant: what is in a folder follows from its rows alone.
 
 use super::file::{CompleteFile, CreatedFolders};
 use super::parts::{OutputWriter, PartNames};
+use super::scratch::{Extent, Scratch};
+use super::slices::{Slice, plain_schema};
 use super::spec::{Layout, Place};
 use crate::{Error, Result, bug};
 use arrow::array::{Array, RecordBatch, UInt32Array};
@@ -14,13 +20,17 @@ use arrow::buffer::NullBuffer;
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Outputs open at once.
-const MAX_OPEN: usize = 64;
+/// Outputs that are written while rows come.
+const MAX_OPEN: usize = 16;
+
+/// Rows of other outputs that wait in memory.
+const MAX_HELD_BYTES: usize = 128 << 20;
 
 /// The folder for rows without a value, as Hive calls it.
 const NULL_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -33,19 +43,31 @@ pub(super) struct HiveWriter {
     partition_columns: Arc<[(String, usize)]>,
     file_columns: Vec<usize>,
     file_schema: SchemaRef,
-    open: HashMap<String, Partition>,
-    /// How many parts each folder has already.
-    n_parts: HashMap<String, usize>,
-    complete: Vec<CompleteFile>,
-    rows_seen: u64,
+    plain_schema: SchemaRef,
+    partitions: HashMap<String, Partition>,
+    n_open: usize,
+    held_bytes: usize,
+    max_held_bytes: usize,
+    scratch: Option<Scratch>,
 }
 
-/// An open output.
+/// The rows of one folder.
 struct Partition {
-    writer: OutputWriter,
-    /// Rows of the current batch that are to be written.
-    pending: Vec<u32>,
-    last_row: u64,
+    rows: Rows,
+    /// Rows of the current batch that belong to it.
+    picked: Vec<u32>,
+}
+
+enum Rows {
+    Written(Box<OutputWriter>),
+    Collected(Collected),
+}
+
+/// Rows that are written later: first those in the scratch file, then those in memory.
+#[derive(Default)]
+struct Collected {
+    extents: Vec<Extent>,
+    held: Vec<RecordBatch>,
 }
 
 impl HiveWriter {
@@ -70,11 +92,13 @@ impl HiveWriter {
             root,
             partition_columns,
             file_columns,
+            plain_schema: plain_schema(&file_schema),
             file_schema: Arc::new(file_schema),
-            open: HashMap::new(),
-            n_parts: HashMap::new(),
-            complete: Vec::new(),
-            rows_seen: 0,
+            partitions: HashMap::new(),
+            n_open: 0,
+            held_bytes: 0,
+            max_held_bytes: MAX_HELD_BYTES,
+            scratch: None,
         })
     }
 
@@ -86,68 +110,122 @@ impl HiveWriter {
             .map(|(prefix, column)| PartitionValues::new(prefix, batch.column(*column), &options))
             .collect::<Result<Vec<_>>>()?;
         let rows = batch.project(&self.file_columns).map_err(|error| bug!("{error}"))?;
+        let mut touched = Vec::new();
         let mut key = String::new();
         for row in 0..batch.num_rows() {
             key.clear();
             for column in &columns {
                 column.append(row, &mut key)?;
             }
-            if !self.open.contains_key(&key) {
-                self.make_room(&rows)?;
-                let partition = self.open_partition(&key, folders)?;
-                self.open.insert(key.clone(), partition);
+            if !self.partitions.contains_key(&key) {
+                let rows = self.new_rows(&key, folders)?;
+                self.partitions.insert(key.clone(), Partition { rows, picked: Vec::new() });
             }
-            if let Some(partition) = self.open.get_mut(&key) {
-                partition.pending.push(row as u32);
-                partition.last_row = self.rows_seen;
+            if let Some(partition) = self.partitions.get_mut(&key) {
+                if partition.picked.is_empty() {
+                    touched.push(key.clone());
+                }
+                partition.picked.push(row as u32);
             }
-            self.rows_seen += 1;
         }
-        self.open.values_mut().try_for_each(|partition| partition.write_pending(&rows))
+        for key in touched {
+            if let Some(partition) = self.partitions.get_mut(&key) {
+                self.held_bytes += partition.take_picked(&rows, &self.plain_schema)?;
+            }
+        }
+        if self.held_bytes > self.max_held_bytes { self.spill() } else { Ok(()) }
     }
 
-    fn open_partition(&self, key: &str, folders: &mut CreatedFolders) -> Result<Partition> {
+    /// What happens to the rows of a folder that was not seen before.
+    fn new_rows(&mut self, key: &str, folders: &mut CreatedFolders) -> Result<Rows> {
+        if self.n_open == MAX_OPEN {
+            return Ok(Rows::Collected(Collected::default()));
+        }
+        self.n_open += 1;
         let folder = self.root.join(key);
         folders.create(&folder)?;
-        let n_parts = self.n_parts.get(key).copied().unwrap_or(0);
-        let names = PartNames::folder(folder, self.layout.ending()).after(n_parts);
-        let writer = OutputWriter::create(&self.layout, self.file_schema.clone(), names)?;
-        Ok(Partition { writer, pending: Vec::new(), last_row: 0 })
+        Ok(Rows::Written(Box::new(open_output(&self.layout, &self.file_schema, folder)?)))
     }
 
-    /// Completes the output whose last row is longest ago, if too many are open.
-    fn make_room(&mut self, rows: &RecordBatch) -> Result<()> {
-        if self.open.len() < MAX_OPEN {
-            return Ok(());
+    /// Moves the rows that wait in memory into the scratch file.
+    fn spill(&mut self) -> Result<()> {
+        let scratch = match &mut self.scratch {
+            Some(scratch) => scratch,
+            None => self.scratch.insert(Scratch::create(&self.root)?),
+        };
+        for partition in self.partitions.values_mut() {
+            if let Rows::Collected(collected) = &mut partition.rows
+                && !collected.held.is_empty()
+            {
+                collected.extents.push(scratch.append(&self.plain_schema, &collected.held)?);
+                collected.held.clear();
+            }
         }
-        let oldest = self.open.iter().min_by_key(|(_, partition)| partition.last_row).map(|(key, _)| key.clone());
-        if let Some(key) = oldest
-            && let Some(mut partition) = self.open.remove(&key)
-        {
-            partition.write_pending(rows)?;
-            let parts = partition.writer.finish()?;
-            *self.n_parts.entry(key).or_default() += parts.len();
-            self.complete.extend(parts);
-        }
+        self.held_bytes = 0;
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Vec<CompleteFile>> {
-        for partition in self.open.into_values() {
-            self.complete.extend(partition.writer.finish()?);
+    pub fn finish(self, folders: &mut CreatedFolders) -> Result<Vec<CompleteFile>> {
+        let mut complete = Vec::new();
+        let mut later = Vec::new();
+        for (key, partition) in self.partitions {
+            match partition.rows {
+                Rows::Written(writer) => complete.extend(writer.finish()?),
+                Rows::Collected(collected) => {
+                    let folder = self.root.join(key);
+                    folders.create(&folder)?;
+                    later.push((folder, collected));
+                }
+            }
         }
-        Ok(self.complete)
+        let (layout, schema, scratch) = (&self.layout, &self.file_schema, self.scratch.as_ref());
+        let write = |(folder, collected)| write_collected(layout, schema, folder, collected, scratch);
+        let written: Result<Vec<Vec<CompleteFile>>> = later.into_par_iter().map(write).collect();
+        complete.extend(written?.into_iter().flatten());
+        Ok(complete)
     }
 }
 
+fn open_output(layout: &Layout, schema: &SchemaRef, folder: PathBuf) -> Result<OutputWriter> {
+    OutputWriter::create(layout, schema.clone(), PartNames::folder(folder, layout.ending()))
+}
+
+/// Writes the parts of one folder, now that all its rows are there.
+fn write_collected(
+    layout: &Layout,
+    schema: &SchemaRef,
+    folder: PathBuf,
+    collected: Collected,
+    scratch: Option<&Scratch>,
+) -> Result<Vec<CompleteFile>> {
+    let mut writer = open_output(layout, schema, folder)?;
+    for extent in collected.extents {
+        let scratch = scratch.ok_or_else(|| bug!("rows in a scratch file that is not there"))?;
+        scratch.read(extent, |batch| writer.write(&batch))?;
+    }
+    collected.held.iter().try_for_each(|batch| writer.write(batch))?;
+    writer.finish()
+}
+
 impl Partition {
-    fn write_pending(&mut self, rows: &RecordBatch) -> Result<()> {
-        if self.pending.is_empty() {
-            return Ok(());
-        }
-        let picked = UInt32Array::from(std::mem::take(&mut self.pending));
+    /// Takes the rows that were picked out of a batch; gives the memory that they hold from now on.
+    fn take_picked(&mut self, rows: &RecordBatch, plain_schema: &SchemaRef) -> Result<usize> {
+        let picked = UInt32Array::from(std::mem::take(&mut self.picked));
         let batch = take_record_batch(rows, &picked).map_err(|error| bug!("cannot pick rows: {error}"))?;
-        self.writer.write(&batch)
+        match &mut self.rows {
+            Rows::Written(writer) => {
+                writer.write(&batch)?;
+                Ok(0)
+            }
+            Rows::Collected(collected) => {
+                // Without views, which would hold the whole batch.
+                let plain =
+                    Slice { n_rows: batch.num_rows(), n_bytes: 0, batches: vec![batch] }.to_plain(plain_schema)?;
+                let n_bytes = plain.get_array_memory_size();
+                collected.held.push(plain);
+                Ok(n_bytes)
+            }
+        }
     }
 }
 
@@ -198,6 +276,54 @@ fn escape_into(text: &str, out: &mut String) {
             }
         } else {
             out.push(character);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::sinks::SinkSpec;
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+
+    #[test]
+    fn rows_come_back_from_the_scratch_file_in_their_order() {
+        const N_FOLDERS: i64 = 50;
+        let ids = Int64Array::from_iter_values(0..1000);
+        let rows = RecordBatch::try_from_iter(vec![
+            ("k", Arc::new(Int64Array::from_iter_values((0..1000).map(|id| id % N_FOLDERS))) as ArrayRef),
+            ("id", Arc::new(ids)),
+            ("text", Arc::new(StringArray::from_iter_values((0..1000).map(|id| format!("text {id}"))))),
+        ])
+        .unwrap();
+        let root = tempfile::tempdir().unwrap();
+        for format in ["jsonl", "parquet"] {
+            let mut spec = SinkSpec::new(format!("{}/{format}/", root.path().display()));
+            for (name, value) in [("format", format), ("compression", "none"), ("partition_by", "k")] {
+                spec.options.set(name, value).unwrap();
+            }
+            let mut folders = CreatedFolders::default();
+            folders.create(&root.path().join(format)).unwrap();
+            let mut hive = HiveWriter::create(spec.layout().unwrap(), &rows.schema(), &["k".to_string()]).unwrap();
+            hive.max_held_bytes = 10_000;
+            for start in (0..1000).step_by(30) {
+                hive.write(&rows.slice(start, 30.min(1000 - start)), &mut folders).unwrap();
+            }
+            assert!(hive.scratch.is_some() && hive.n_open == MAX_OPEN);
+            let files = hive.finish(&mut folders).unwrap();
+            assert_eq!(files.len() as i64, N_FOLDERS);
+            for file in files {
+                let written = file.publish(false).unwrap();
+                assert_eq!(written.n_rows, 20);
+                let key: i64 =
+                    written.path.parent().unwrap().display().to_string().split('=').nth(1).unwrap().parse().unwrap();
+                if format == "jsonl" {
+                    let line = |id: i64| format!("{{\"id\":{id},\"text\":\"text {id}\"}}\n");
+                    let expected: String = (0..20).map(|n| line(n * N_FOLDERS + key)).collect();
+                    assert_eq!(std::fs::read_to_string(&written.path).unwrap(), expected);
+                }
+            }
         }
     }
 }

@@ -1,15 +1,18 @@
-//! Writes the formats that are lines of text: rows → chunks of text → compressed chunks → parts.
+//! Writes the formats that are lines of text: rows → slices → compressed text → parts.
 //!
-//! Invariant: a chunk ends with the first row that brings it to the layout's size, and a part before the first chunk
-//! that would make it too large. Both follow from the rows alone, so the bytes do too.
+//! Invariant: a slice ends with the first row that brings it to the layout's size, and a part before the first slice
+//! that would make it too large. Both follow from the rows alone, so the bytes do too. Text is made and compressed on all
+//! threads; the one that calls only cuts and appends.
 
-use super::chunks::{Chunk, ChunkQueue, compress};
+use super::chunks::compress;
 use super::csv::{CsvRows, csv_header};
+use super::encoding::{EncodeQueue, InFlight};
 use super::file::{CompleteFile, Target};
 use super::json::JsonRows;
 use super::options::{Compression, Format};
 use super::parts::PartNames;
-use super::spec::Layout;
+use super::slices::{Slice, SliceSize, Slicer};
+use super::spec::{Layout, Place};
 use super::text::TextRows;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -25,17 +28,21 @@ pub(super) trait EncodeRow {
 pub(super) struct LineWriter {
     format: Format,
     compression: Compression,
-    chunk_bytes: usize,
     max_file_bytes: Option<u64>,
     /// The first bytes of every part, compressed.
     header: Vec<u8>,
-    text: Vec<u8>,
-    text_rows: u64,
-    queue: ChunkQueue,
+    slicer: Slicer,
+    queue: EncodeQueue<Chunk>,
     names: PartNames,
     part: Target,
     part_rows: u64,
     complete: Vec<CompleteFile>,
+}
+
+/// Compressed text and the number of its rows.
+struct Chunk {
+    bytes: Vec<u8>,
+    n_rows: u64,
 }
 
 impl LineWriter {
@@ -48,19 +55,22 @@ impl LineWriter {
         };
         let header = if header.is_empty() { header } else { compressed(header, compression)? };
         let chunk_bytes = layout.chunk_bytes();
-        // With many outputs open, each may only keep one thread busy.
-        let max_chunks = if layout.is_partitioned { 1 } else { rayon::current_num_threads() + 1 };
+        let in_flight = match layout.place {
+            // Somebody may be waiting for each line.
+            Place::Stdout | Place::Stream(_) => InFlight::one_at_a_time(),
+            // With many outputs open, each may only keep one thread busy.
+            _ if layout.is_partitioned => InFlight { pieces: 1, bytes: 2 * chunk_bytes },
+            _ => InFlight::for_all_threads(2 * chunk_bytes, layout.max_in_flight_bytes),
+        };
         let mut part = names.open()?;
         part.append(&header)?;
         Ok(LineWriter {
             format: layout.format,
             compression,
-            chunk_bytes,
             max_file_bytes: layout.max_file_bytes,
             header,
-            text: Vec::new(),
-            text_rows: 0,
-            queue: ChunkQueue::new(compression, max_chunks, chunk_bytes),
+            slicer: Slicer::new(SliceSize { bytes: chunk_bytes, rows: usize::MAX }),
+            queue: EncodeQueue::new(in_flight),
             names,
             part,
             part_rows: 0,
@@ -69,31 +79,18 @@ impl LineWriter {
     }
 
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let n_rows = batch.num_rows();
-        match self.format {
-            Format::Csv => self.encode(&CsvRows::new(batch, b',')?, n_rows),
-            Format::Tsv => self.encode(&CsvRows::new(batch, b'\t')?, n_rows),
-            Format::Text => self.encode(&TextRows::new(batch)?, n_rows),
-            _ => self.encode(&JsonRows::new(batch)?, n_rows),
-        }
-    }
-
-    fn encode(&mut self, rows: &impl EncodeRow, n_rows: usize) -> Result<()> {
-        for row in 0..n_rows {
-            rows.encode(row, &mut self.text)?;
-            self.text_rows += 1;
-            if self.text.len() >= self.chunk_bytes {
-                self.cut_chunk()?;
-            }
+        for slice in self.slicer.push(batch) {
+            self.encode(slice)?;
         }
         Ok(())
     }
 
-    fn cut_chunk(&mut self) -> Result<()> {
-        // The next chunk will be about as long: ask for the room at once.
-        let next = Vec::with_capacity(self.text.len().min(2 * self.chunk_bytes));
-        let text = std::mem::replace(&mut self.text, next);
-        self.queue.push(text, std::mem::take(&mut self.text_rows));
+    fn encode(&mut self, slice: Slice) -> Result<()> {
+        let (format, compression) = (self.format, self.compression);
+        self.queue.push(slice.n_bytes, move || {
+            let bytes = compressed(text_of(&slice, format)?, compression)?;
+            Ok(Chunk { bytes, n_rows: slice.n_rows as u64 })
+        });
         while self.queue.is_full() {
             self.append_oldest()?;
         }
@@ -116,8 +113,8 @@ impl LineWriter {
     }
 
     pub fn finish(mut self) -> Result<Vec<CompleteFile>> {
-        if self.text_rows > 0 {
-            self.cut_chunk()?;
+        if let Some(last) = self.slicer.take() {
+            self.encode(last)?;
         }
         while self.append_oldest()? {}
         if self.part.n_bytes() == 0 {
@@ -128,6 +125,26 @@ impl LineWriter {
         self.complete.push(self.part.complete(self.part_rows)?);
         Ok(self.complete)
     }
+}
+
+/// The lines of a slice.
+fn text_of(slice: &Slice, format: Format) -> Result<Vec<u8>> {
+    // Values as they are, and some for names, quotes and escapes.
+    let mut text = Vec::with_capacity(slice.n_bytes + slice.n_bytes / 8);
+    for batch in &slice.batches {
+        let n_rows = batch.num_rows();
+        match format {
+            Format::Csv => encode_rows(&CsvRows::new(batch, b',')?, n_rows, &mut text)?,
+            Format::Tsv => encode_rows(&CsvRows::new(batch, b'\t')?, n_rows, &mut text)?,
+            Format::Text => encode_rows(&TextRows::new(batch)?, n_rows, &mut text)?,
+            _ => encode_rows(&JsonRows::new(batch)?, n_rows, &mut text)?,
+        }
+    }
+    Ok(text)
+}
+
+fn encode_rows(rows: &impl EncodeRow, n_rows: usize, text: &mut Vec<u8>) -> Result<()> {
+    (0..n_rows).try_for_each(|row| rows.encode(row, text))
 }
 
 fn compressed(text: Vec<u8>, compression: Compression) -> Result<Vec<u8>> {

@@ -1,10 +1,10 @@
 //! Writes documents: files that appear complete or not at all.
 //!
 //! ```text
-//!  batches ──► Sink ──► one output, or one per hive folder ──► lines: encode rows ─ chunks ─ compress in parallel ─┐
-//!              (mod)    (hive.rs)                              (lines.rs, json.rs csv.rs text.rs, chunks.rs)      ├─► parts
-//!                                                              columns: rows ─ slices ─ parquet / arrow           ─┘   (parts.rs, file.rs)
-//!                                                              (columns.rs, slices.rs)
+//!  batches ──► Sink ──► one output, or one per hive folder ──► slices of rows ──on all threads──► text, compressed ─┐
+//!              (mod)    (hive.rs)                              (slices.rs,        (lines.rs, json csv text chunks) ├─► parts
+//!                                                               encoding.rs)    ► row groups, Arrow batches        ─┘  (parts.rs, file.rs)
+//!                                                                                 (columns.rs)
 //! ```
 //!
 //! Invariants: the bytes written depend on the rows and their order only, never on how they were cut into batches or
@@ -14,6 +14,7 @@
 mod chunks;
 mod columns;
 mod csv;
+mod encoding;
 mod file;
 mod hive;
 mod json;
@@ -21,6 +22,7 @@ mod lines;
 mod manifest;
 mod options;
 mod parts;
+mod scratch;
 mod slices;
 mod spec;
 #[cfg(test)]
@@ -29,7 +31,9 @@ mod text;
 mod validate;
 
 pub use file::remove_unfinished;
+pub(crate) use json::{json_values, write_json_lines};
 pub use options::{Compression, Format, SinkOption, SinkOptions};
+pub(crate) use scratch::{Extent, Scratch};
 pub use spec::SinkSpec;
 pub use validate::SinkProblem;
 
@@ -58,7 +62,7 @@ pub struct WrittenFile {
 
 /// An output being written.
 ///
-/// One thread calls `write` with the rows in their final order, then `finish`. Both block: compression runs on rayon's
+/// One thread calls `write` with the rows in their final order, then `finish`. Both block: encoding runs on rayon's
 /// threads, and `write` waits when too much of it is in flight. Dropped before `finish`, a sink removes its temporary
 /// files and the folders it created.
 pub struct Sink {
@@ -80,7 +84,15 @@ enum Writer {
 impl Sink {
     /// Opens an output for rows of this schema. Fails, before anything is written, where [`SinkSpec::validate`] would.
     pub fn create(spec: &SinkSpec, schema: SchemaRef) -> Result<Sink> {
-        let layout = spec.checked_layout(&schema).map_err(|problem| Error::Data(problem.message))?;
+        Self::create_within(spec, schema, None)
+    }
+
+    /// The same, with a limit to the memory that the whole run may take; a sink takes an eighth of it.
+    pub fn create_within(spec: &SinkSpec, schema: SchemaRef, memory_limit_bytes: Option<usize>) -> Result<Sink> {
+        let mut layout = spec.checked_layout(&schema).map_err(|problem| Error::Data(problem.message))?;
+        if let Some(limit) = memory_limit_bytes {
+            layout.max_in_flight_bytes = layout.max_in_flight_bytes.min(limit / 8);
+        }
         // Metadata of the whole schema says how the rows were made, not what they are; its order is not stable.
         let schema = Arc::new(Schema::new(schema.fields().clone()));
         let closed = Arc::new(AtomicBool::new(false));
@@ -134,7 +146,7 @@ impl Sink {
         let Sink { writer, overwrite, folder, mut folders, .. } = self;
         let mut complete = match writer {
             Writer::One(output) => output.finish()?,
-            Writer::Hive(hive) => hive.finish()?,
+            Writer::Hive(hive) => hive.finish(&mut folders)?,
         };
         complete.sort_by(|a, b| a.path().cmp(b.path()));
         let written = match folder {

@@ -48,12 +48,6 @@ impl PartNames {
         PartNames { kind: Kind::Folder { folder, ending }, next_part: 0 }
     }
 
-    /// The same, after `n_parts` that exist already.
-    pub fn after(mut self, n_parts: usize) -> PartNames {
-        self.next_part = n_parts;
-        self
-    }
-
     /// Opens the next part.
     pub fn open(&mut self) -> Result<Target> {
         let part = self.next_part;
@@ -70,7 +64,7 @@ impl PartNames {
 /// Writes one sequence of rows into one sequence of parts.
 pub(super) enum OutputWriter {
     Lines(LineWriter),
-    Columns(ColumnWriter),
+    Columns(Box<ColumnWriter>),
 }
 
 impl OutputWriter {
@@ -78,7 +72,7 @@ impl OutputWriter {
         if layout.format.is_lines() {
             Ok(OutputWriter::Lines(LineWriter::create(layout, &schema, names)?))
         } else {
-            Ok(OutputWriter::Columns(ColumnWriter::create(layout, &schema, names)?))
+            Ok(OutputWriter::Columns(Box::new(ColumnWriter::create(layout, &schema, names)?)))
         }
     }
 

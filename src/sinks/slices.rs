@@ -1,8 +1,9 @@
 //! Cuts a sequence of rows into slices of a fixed size, whatever batches they came in.
 //!
 //! A slice ends with the first row that brings it to the size or number of rows wanted. The size of a row is that of
-//! its values (text length, fixed widths), not of the buffers they happen to lie in.
-//! Invariant: the slices of the same rows are the same. Not here: encoding them (`columns.rs`).
+//! its values (text length, fixed widths), not of the buffers they happen to lie in. No row is copied here: one thread cuts,
+//! and many encode.
+//! Invariant: the slices of the same rows are the same. Not here: encoding them (`lines.rs`, `columns.rs`).
 
 use crate::{Result, bug};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -10,36 +11,34 @@ use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// A slice is cut at this many rows even if they are small.
-const SLICE_ROWS: usize = 8192;
+/// Where slices end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SliceSize {
+    pub bytes: usize,
+    pub rows: usize,
+}
 
 /// Rows that do not fill a slice yet.
 pub(super) struct Slicer {
-    schema: SchemaRef,
-    slice_bytes: usize,
-    held: Vec<RecordBatch>,
-    held_rows: usize,
-    held_bytes: usize,
+    size: SliceSize,
+    held: Slice,
 }
 
-/// Rows to be encoded together.
+/// Rows to be encoded together, in the batches that they came in.
+#[derive(Debug, Default)]
 pub(super) struct Slice {
-    pub batch: RecordBatch,
+    pub batches: Vec<RecordBatch>,
+    pub n_rows: usize,
     pub n_bytes: usize,
 }
 
 impl Slicer {
-    pub fn new(schema: &Schema, slice_bytes: usize) -> Slicer {
-        Slicer { schema: plain_schema(schema), slice_bytes, held: Vec::new(), held_rows: 0, held_bytes: 0 }
-    }
-
-    /// The schema of the slices: plain arrays only.
-    pub fn schema(&self) -> &SchemaRef {
-        &self.schema
+    pub fn new(size: SliceSize) -> Slicer {
+        Slicer { size, held: Slice::default() }
     }
 
     /// Adds rows; gives the slices that are full.
-    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<Slice>> {
+    pub fn push(&mut self, batch: &RecordBatch) -> Vec<Slice> {
         let mut row_bytes = vec![0; batch.num_rows()];
         for column in batch.columns() {
             add_row_bytes(column.as_ref(), &mut row_bytes);
@@ -47,42 +46,40 @@ impl Slicer {
         let mut full = Vec::new();
         let mut start = 0;
         for (row, n_bytes) in row_bytes.into_iter().enumerate() {
-            self.held_rows += 1;
-            self.held_bytes += n_bytes;
-            if self.held_rows >= SLICE_ROWS || self.held_bytes >= self.slice_bytes {
-                self.hold(batch, start, row + 1)?;
+            self.held.n_rows += 1;
+            self.held.n_bytes += n_bytes;
+            if self.held.n_rows >= self.size.rows || self.held.n_bytes >= self.size.bytes {
+                self.held.batches.push(batch.slice(start, row + 1 - start));
                 start = row + 1;
-                full.extend(self.take()?);
+                full.extend(self.take());
             }
         }
         if start < batch.num_rows() {
-            self.hold(batch, start, batch.num_rows())?;
+            self.held.batches.push(batch.slice(start, batch.num_rows() - start));
         }
-        Ok(full)
+        full
     }
 
     /// The rows held, as the last slice.
-    pub fn take(&mut self) -> Result<Option<Slice>> {
-        if self.held.is_empty() {
-            return Ok(None);
-        }
-        let batch = concat_batches(&self.schema, &self.held).map_err(|error| bug!("cannot join rows: {error}"))?;
-        self.held.clear();
-        self.held_rows = 0;
-        Ok(Some(Slice { batch, n_bytes: std::mem::take(&mut self.held_bytes) }))
+    pub fn take(&mut self) -> Option<Slice> {
+        (self.held.n_rows > 0).then(|| std::mem::take(&mut self.held))
     }
+}
 
-    /// Keeps rows as plain arrays. Never more than a slice at once: a whole batch may be too large for 32-bit offsets.
-    fn hold(&mut self, batch: &RecordBatch, start: usize, end: usize) -> Result<()> {
-        let piece = batch.slice(start, end - start);
-        let columns = self.schema.fields().iter().zip(piece.columns());
-        let columns: Vec<ArrayRef> = columns
-            .map(|(field, column)| cast(column, field.data_type()))
-            .collect::<Result<_, _>>()
-            .map_err(|error| bug!("cannot unpack a column: {error}"))?;
-        let piece = RecordBatch::try_new(self.schema.clone(), columns);
-        self.held.push(piece.map_err(|error| bug!("cannot unpack a batch: {error}"))?);
-        Ok(())
+impl Slice {
+    /// The rows in one batch of plain arrays, as [`plain_schema`] has them. Copies.
+    pub fn to_plain(&self, schema: &SchemaRef) -> Result<RecordBatch> {
+        // Piece by piece: a whole batch may be too large for 32-bit offsets.
+        let pieces = self.batches.iter().map(|piece| {
+            let columns = schema.fields().iter().zip(piece.columns());
+            let columns: Vec<ArrayRef> = columns
+                .map(|(field, column)| cast(column, field.data_type()))
+                .collect::<Result<_, _>>()
+                .map_err(|error| bug!("cannot unpack a column: {error}"))?;
+            RecordBatch::try_new(schema.clone(), columns).map_err(|error| bug!("cannot unpack a batch: {error}"))
+        });
+        let pieces = pieces.collect::<Result<Vec<_>>>()?;
+        concat_batches(schema, &pieces).map_err(|error| bug!("cannot join rows: {error}"))
     }
 }
 
@@ -196,14 +193,18 @@ mod tests {
 
     /// Rows and bytes of each slice.
     fn slices(rows: &RecordBatch, batch_rows: usize, slice_bytes: usize) -> Vec<(usize, usize)> {
-        let mut slicer = Slicer::new(&rows.schema(), slice_bytes);
+        let mut slicer = Slicer::new(SliceSize { bytes: slice_bytes, rows: 8192 });
         let mut slices = Vec::new();
         for start in (0..rows.num_rows()).step_by(batch_rows) {
             let batch = rows.slice(start, batch_rows.min(rows.num_rows() - start));
-            slices.extend(slicer.push(&batch).unwrap());
+            slices.extend(slicer.push(&batch));
         }
-        slices.extend(slicer.take().unwrap());
-        slices.iter().map(|slice| (slice.batch.num_rows(), slice.n_bytes)).collect()
+        slices.extend(slicer.take());
+        let plain = plain_schema(&rows.schema());
+        for slice in &slices {
+            assert_eq!(slice.to_plain(&plain).unwrap().num_rows(), slice.n_rows);
+        }
+        slices.iter().map(|slice| (slice.n_rows, slice.n_bytes)).collect()
     }
 
     #[test]

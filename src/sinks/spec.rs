@@ -36,7 +36,12 @@ pub(super) struct Layout {
     pub max_file_bytes: Option<u64>,
     /// Many outputs are open at once, so each may hold less.
     pub is_partitioned: bool,
+    /// What may be encoded at once. Says nothing about the bytes that come out.
+    pub max_in_flight_bytes: usize,
 }
+
+/// What may be encoded at once where memory has no limit that says less.
+const MAX_IN_FLIGHT_BYTES: usize = 1 << 30;
 
 impl Layout {
     /// The ending of part files: `jsonl.zst`.
@@ -64,7 +69,8 @@ impl Layout {
 
     /// Arrow data in one Parquet row group.
     pub fn row_group_bytes(&self) -> usize {
-        if self.is_partitioned { 16 << 20 } else { 128 << 20 }
+        // Small enough for every thread to have one.
+        self.within_file(if self.is_partitioned { 16 << 20 } else { 32 << 20 })
     }
 
     /// Files are cut between pieces, so pieces are small beside the largest file.
@@ -119,7 +125,14 @@ impl SinkSpec {
         let is_folder = matches!(place, Place::Folder(_));
         let max_file_bytes =
             is_folder.then(|| self.options.max_file_bytes.unwrap_or(SinkOptions::DEFAULT_MAX_FILE_BYTES));
-        Ok(Layout { place, format, compression, max_file_bytes, is_partitioned: !self.options.partition_by.is_empty() })
+        Ok(Layout {
+            place,
+            format,
+            compression,
+            max_file_bytes,
+            is_partitioned: !self.options.partition_by.is_empty(),
+            max_in_flight_bytes: MAX_IN_FLIGHT_BYTES,
+        })
     }
 
     fn place(&self) -> Result<Place, SinkProblem> {

@@ -24,9 +24,15 @@ impl ByteCount {
     pub fn take(&self) -> u64 {
         self.0.swap(0, Ordering::Relaxed)
     }
+
+    /// A stream whose bytes are counted.
+    pub fn of<R>(&self, inner: R) -> Counted<R> {
+        Counted { inner, count: self.clone() }
+    }
 }
 
-struct Counted<R> {
+/// A stream whose bytes are counted.
+pub(crate) struct Counted<R> {
     inner: R,
     count: ByteCount,
 }
@@ -51,8 +57,7 @@ pub(crate) fn unpack(
     compression: Option<Compression>,
     count: &ByteCount,
 ) -> io::Result<ByteStream> {
-    let counted = Counted { inner: stream, count: count.clone() };
-    let (head, stream) = peek(counted, 6)?;
+    let (head, stream) = peek(count.of(stream), 6)?;
     let compression = compression.unwrap_or_else(|| by_magic_bytes(&head));
     let buffered = BufReader::with_capacity(READ_BUFFER_BYTES, stream);
     if head.is_empty() {
@@ -66,6 +71,15 @@ pub(crate) fn unpack(
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
         Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered)),
     })
+}
+
+impl Compression {
+    /// How a file is packed, as its first bytes tell.
+    pub(super) fn of_file(mut file: &File) -> io::Result<Self> {
+        let mut head = Vec::new();
+        file.by_ref().take(6).read_to_end(&mut head)?;
+        Ok(by_magic_bytes(&head))
+    }
 }
 
 /// A stream whose first bytes were looked at and put back.

@@ -7,6 +7,7 @@
 use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::{Error, Result};
+use arrow::datatypes::DataType;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -215,10 +216,12 @@ fn hive_partitions(path: &Path) -> Vec<(String, Option<String>)> {
         let part = part.as_os_str().to_string_lossy();
         if let Some((key, value)) = part.split_once('=')
             && !key.is_empty()
-            && !partitions.iter().any(|(known, _)| known == key)
         {
+            let key = percent_decode(key);
             let value = (value != "__HIVE_DEFAULT_PARTITION__").then(|| percent_decode(value));
-            partitions.push((key.to_string(), value));
+            if !partitions.iter().any(|(known, _)| *known == key) {
+                partitions.push((key, value));
+            }
         }
     }
     partitions
@@ -244,8 +247,9 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| text.to_string())
 }
 
-/// The partition keys of all files, in order of first sight; `true` where all values are whole numbers.
-pub(crate) fn partition_columns(files: &[SourceFile]) -> Vec<(String, bool)> {
+/// The partition keys of all files, in order of first sight, and their types: whole numbers or truth values if all
+/// values are, else text.
+pub(crate) fn partition_columns(files: &[SourceFile]) -> Vec<(String, DataType)> {
     let mut keys: Vec<String> = Vec::new();
     for (key, _) in files.iter().flat_map(|file| &file.partitions) {
         if !keys.contains(key) {
@@ -260,12 +264,22 @@ pub(crate) fn partition_columns(files: &[SourceFile]) -> Vec<(String, bool)> {
                 .filter(|(known, _)| *known == key)
                 .filter_map(|(_, value)| value.as_deref())
                 .collect();
-            // `007` is a name, not a number: reading it as 7 would lose it.
-            let whole = |value: &&str| value.parse::<i64>().is_ok_and(|number| number.to_string() == **value);
-            let is_int = !values.is_empty() && values.iter().all(whole);
-            (key, is_int)
+            let all = |is_it: fn(&str) -> bool| !values.is_empty() && values.iter().all(|value| is_it(value));
+            let data_type = if all(is_whole_number) {
+                DataType::Int64
+            } else if all(|value| matches!(value, "true" | "false")) {
+                DataType::Boolean
+            } else {
+                DataType::Utf8
+            };
+            (key, data_type)
         })
         .collect()
+}
+
+/// `007` is a name, not a number: reading it as 7 would lose it.
+fn is_whole_number(value: &str) -> bool {
+    value.parse::<i64>().is_ok_and(|number| number.to_string() == value)
 }
 
 #[cfg(test)]
@@ -318,11 +332,16 @@ mod tests {
 
     #[test]
     fn partitions_come_from_folders_only() {
-        let folder = folder(&["lang=en/n=1/a=b.jsonl", "lang=d%65/n=2/a.jsonl", "lang=x/n=007/a.jsonl"]);
+        let paths = ["lang=en/n=1/ok=true/a=b.jsonl", "lang=d%65/n=2/ok=false/a.jsonl", "lang=x/n=007/ok=True/a.jsonl"];
+        let folder = folder(&paths);
         let found = discover(&SourceSpec::new(folder.path().to_string_lossy())).unwrap();
         let langs: Vec<_> = found.files.iter().map(|file| file.partitions[0].1.clone().unwrap()).collect();
         assert_eq!(langs, ["de", "en", "x"]);
-        assert_eq!(partition_columns(&found.files), [("lang".to_string(), false), ("n".to_string(), false)]);
-        assert_eq!(partition_columns(&found.files[..2])[1], ("n".to_string(), true));
+        let types =
+            |files: &[SourceFile]| partition_columns(files).into_iter().map(|(_, data_type)| data_type).collect();
+        let all: Vec<DataType> = types(&found.files);
+        assert_eq!(all, [DataType::Utf8, DataType::Utf8, DataType::Utf8]);
+        let two: Vec<DataType> = types(&found.files[..2]);
+        assert_eq!(two, [DataType::Utf8, DataType::Int64, DataType::Boolean]);
     }
 }

@@ -1,37 +1,46 @@
-//! What a format is to the scan: it cuts the input into units on some threads, and decodes a unit into rows on others.
+//! What a format is to the scan: it says where files can be cut, cuts a split into units on one thread, and decodes a
+//! unit into rows on others.
 //!
 //! Adding a format is one implementation of [`FormatReader`] and one line in `open`.
 
 use super::buffers::Buffers;
 use super::compression::{ByteCount, ByteStream, open_file};
+use super::csv::SeenBlocks;
 use super::discover::SourceFile;
 use super::held::HeldHeads;
+use super::line_counts::LineCounts;
 use super::lines::Block;
-use super::queue::{Cancelled, Lane};
+use super::members::Members;
+use super::own_lines::{LineEnds, OwnLines, PlainRange};
+use super::queue::{Cancelled, UnitSender};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
+use super::split::{Extent, Piece, Splits};
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A piece of input that one partition decodes.
 #[derive(Debug)]
 pub(crate) enum Unit {
-    /// Whole lines of one file.
+    /// Whole lines of one piece.
     Lines(Block),
-    /// Whole small files.
+    /// Whole small files, each a piece.
     Texts(Vec<(usize, Vec<u8>)>),
-    /// A file that its decoder opens itself.
-    File(usize),
+    /// A piece that its decoder opens itself.
+    Piece(usize),
     /// One row group of a Parquet file.
     RowGroup {
-        file: usize,
+        piece: usize,
         row_group: usize,
+        /// The row of the piece that it begins with, from 1.
         first_row: u64,
         metadata: parquet::arrow::arrow_reader::ArrowReaderMetadata,
     },
@@ -43,16 +52,33 @@ impl Unit {
         match self {
             Unit::Lines(block) => block.data.len(),
             Unit::Texts(texts) => texts.iter().map(|(_, text)| text.len()).sum(),
-            Unit::File(_) | Unit::RowGroup { .. } => 0,
+            Unit::Piece(_) | Unit::RowGroup { .. } => 0,
         }
     }
 }
 
-/// Where a row came from: its file, and its line or row there, from 1.
+/// Where a row came from: its piece of the input, and its line or row there, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    pub file: u32,
+    pub piece: u32,
     pub row: u64,
+}
+
+/// A place in a piece of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub piece: usize,
+    /// The line or row in the piece, from 1.
+    pub line: u64,
+    /// Bytes of the piece before it, unpacked.
+    pub byte_offset: u64,
+}
+
+impl Place {
+    /// Where a piece begins.
+    pub fn start_of(piece: usize) -> Self {
+        Self { piece, line: 1, byte_offset: 0 }
+    }
 }
 
 /// Decoded rows: the projected columns of the file's own, and each row's origin.
@@ -91,13 +117,13 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
     /// The columns that the files have, all together.
     fn schema(&self) -> SchemaRef;
 
-    /// Into how many parts the input falls that can be walked at the same time.
-    fn n_lanes(&self, _input: &Input) -> usize {
-        1
+    /// The extents that a file larger than a block is cut into, in order.
+    fn cut(&self, _input: &Input, _file: usize, _block_bytes: u64) -> Vec<Extent> {
+        vec![Extent::Whole]
     }
 
-    /// Walks one part of the input in order and queues its units. Runs on a thread of its own.
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop>;
+    /// Walks the pieces of one split in order and queues their units. Runs on a thread of its own.
+    fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop>;
 
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
@@ -131,6 +157,13 @@ pub(crate) struct Input {
     pub heads: HeldHeads,
     /// Standard input in place of the (one) file.
     pub stdin: Option<StdinOnce>,
+    /// What is read at a time, and by one partition.
+    pub splits: Splits,
+    /// How many lines the pieces have, where that is known.
+    pub counts: LineCounts,
+    /// What separates the fields of records that may hold line feeds, if the files have such.
+    pub delimiter: Option<u8>,
+    pub seen_blocks: SeenBlocks,
 }
 
 /// Changes a file's stream: the way from a JSON array to lines.
@@ -153,8 +186,30 @@ impl Debug for StdinOnce {
 }
 
 impl Input {
-    /// Opens a file for a scan. Standard input opens once; that error ends the run, others only the file.
-    pub fn open(&self, file: usize) -> Result<io::Result<Opened>> {
+    /// An input that is one split for each file, until it is cut.
+    pub fn new(files: Vec<SourceFile>, compression: Option<Compression>, adapt: Adapt) -> Self {
+        let pieces = (0..files.len()).map(|file| Piece { file, extent: Extent::Whole }).collect();
+        let ranges = (0..files.len()).map(|file| file..file + 1).collect();
+        Self {
+            files,
+            compression,
+            adapt,
+            heads: HeldHeads::default(),
+            stdin: None,
+            splits: Splits { pieces, ranges },
+            counts: LineCounts::default(),
+            delimiter: None,
+            seen_blocks: SeenBlocks::default(),
+        }
+    }
+
+    /// The file that a piece is of.
+    pub fn file_of(&self, piece: usize) -> &SourceFile {
+        &self.files[self.splits.pieces[piece].file]
+    }
+
+    /// Opens a piece for a scan. Standard input opens once; that error ends the run, others only the piece.
+    pub fn open(&self, piece: usize) -> Result<io::Result<Opened>> {
         if let Some(stdin) = &self.stdin {
             let taken = stdin.0.lock().unwrap_or_else(PoisonError::into_inner).take();
             return taken.map(|stream| Ok(Opened { stream, count: ByteCount::default() })).ok_or_else(|| {
@@ -165,7 +220,35 @@ impl Input {
                 )
             });
         }
-        Ok(self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok))
+        let Piece { file, extent } = self.splits.pieces[piece];
+        Ok(match extent {
+            Extent::Bytes { start, end } => self.open_range(piece, file, start, end),
+            _ => self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok),
+        })
+    }
+
+    /// The lines that belong to a range of a file.
+    fn open_range(&self, piece: usize, file: usize, start: u64, end: u64) -> io::Result<Opened> {
+        let count = ByteCount::default();
+        let mut source = File::open(&self.files[file].path)?;
+        let compression = self.compression_of(file).unwrap_or(Compression::None);
+        let stream: ByteStream = if compression == Compression::None {
+            let ends = match self.delimiter {
+                Some(delimiter) => {
+                    let before =
+                        self.splits.before(piece).filter_map(|earlier| self.splits.pieces[earlier].extent.bytes());
+                    LineEnds::Records(self.seen_blocks.behind(file, &source, delimiter, before)?)
+                }
+                None => LineEnds::LineFeeds,
+            };
+            source.seek(SeekFrom::Start(start))?;
+            let range = PlainRange { stream: count.of(source), left: end - start };
+            Box::new(OwnLines::new(range, ends, start == 0))
+        } else {
+            let members = Members::open(source, compression, start, end, &count)?;
+            Box::new(OwnLines::new(members, LineEnds::LineFeeds, start == 0))
+        };
+        Ok(Opened { stream, count })
     }
 
     /// Opens a file, whatever was read of it before.
@@ -174,6 +257,18 @@ impl Input {
         let count = ByteCount::default();
         let stream = open_file(path, self.compression, &count)?;
         Ok(Opened { stream: (self.adapt)(name, stream)?, count })
+    }
+
+    /// Whether a file is packed, as its name, the query or its first bytes tell.
+    pub fn is_packed(&self, file: usize) -> io::Result<bool> {
+        let found = || File::open(&self.files[file].path).and_then(|file| Compression::of_file(&file));
+        Ok(self.compression_of(file).map_or_else(found, Ok)? != Compression::None)
+    }
+
+    /// Whether the format changes a file's stream, as far as its name tells.
+    pub fn is_adapted(&self, file: usize) -> bool {
+        let (plain, _) = Compression::of_file_name(&self.files[file].name);
+        plain.to_ascii_lowercase().ends_with(".json")
     }
 
     /// How a file is packed, as far as its name or the query tells.
@@ -202,15 +297,18 @@ impl Counters {
 }
 
 impl Scan {
-    /// Sets the rest of a file aside, from `line` and `byte_offset` on, because it cannot be read.
-    pub fn reject_rest(&self, file: usize, line: u64, byte_offset: u64, reason: impl std::fmt::Display) -> Result<()> {
-        self.counters.reject(Reject {
-            file: self.input.files[file].name.clone(),
-            line,
-            byte_offset,
-            kind: RejectKind::Unreadable,
-            reason: format!("cannot read the file from here on: {reason}"),
-            raw: Vec::new(),
-        })
+    /// Sets a piece of input aside.
+    pub fn reject(&self, at: Place, kind: RejectKind, reason: String, raw: Vec<u8>) -> Result<()> {
+        // Only now is it worth knowing what comes before the piece in its file.
+        let before = self.input.counts.before(&self.input, at.piece)?;
+        let (line, byte_offset) = (before.lines + at.line, before.bytes + at.byte_offset);
+        let file = self.input.file_of(at.piece).name.clone();
+        self.counters.reject(Reject { file, line, byte_offset, kind, reason, raw })
+    }
+
+    /// Sets the rest of a piece aside, because it cannot be read.
+    pub fn reject_rest(&self, at: Place, reason: impl std::fmt::Display) -> Result<()> {
+        let reason = format!("cannot read the file from here on: {reason}");
+        self.reject(at, RejectKind::Unreadable, reason, Vec::new())
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         fs::write(folder.join("a.jsonl.gz"), packed).unwrap();
         let files = discover(&SourceSpec::new(folder.to_string_lossy())).unwrap().files;
         let adapt = |_: &str, stream| Ok(stream);
-        let input = Input { files, compression: None, adapt, heads: HeldHeads::default(), stdin: None };
+        let input = Input::new(files, None, adapt);
         input.heads.keep(sample(&input, sample_bytes, max_held_bytes).unwrap().heads);
         input
     }

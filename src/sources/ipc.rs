@@ -1,18 +1,22 @@
-//! Arrow IPC files, of the file or the stream kind: a unit is a file.
+//! Arrow IPC files, of the file or the stream kind: a unit is a piece of a file.
 
-use super::columnar::{UnionSchema, conform, rows_per_batch};
+use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batch};
 use super::compression::{ByteCount, open_file};
 use super::discover::SourceFile;
-use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
-use super::queue::Lane;
+use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
+use super::queue::UnitSender;
 use super::spec::Compression;
+use super::split::Extent;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow::ipc::reader::{FileReader, StreamReader, read_footer_length};
+use arrow::ipc::{root_as_footer, root_as_message};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
 /// Reads Arrow IPC.
 #[derive(Debug)]
@@ -57,6 +61,14 @@ impl Batches {
         }
     }
 
+    /// Goes to a batch of a file.
+    fn go_to(&mut self, batch: usize) -> Result<(), ArrowError> {
+        match self {
+            Self::File(reader) if batch > 0 => reader.set_index(batch),
+            _ => Ok(()),
+        }
+    }
+
     fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
         match self {
             Self::File(reader) => reader.next(),
@@ -90,40 +102,76 @@ impl IpcReader {
     }
 }
 
+/// The batches of a file that is not packed and of the file kind, from its footer and the head of each batch.
+fn batch_sizes(source: &SourceFile) -> Option<Vec<GroupSize>> {
+    let file = File::open(&source.path).ok()?;
+    let n_bytes = file.metadata().ok()?.len();
+    let read = |at: u64, n_bytes: usize| {
+        let mut bytes = vec![0; n_bytes];
+        file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)
+    };
+    let tail = n_bytes.checked_sub(10)?;
+    let footer_bytes = read_footer_length(read(tail, 10)?.try_into().ok()?).ok()?;
+    let footer = read(tail.checked_sub(footer_bytes as u64)?, footer_bytes)?;
+    let batches = root_as_footer(&footer).ok()?.recordBatches()?;
+    let size = |block: &arrow::ipc::Block| {
+        let head = read(block.offset() as u64, usize::try_from(block.metaDataLength()).ok()?)?;
+        // A mark of 4 bytes (not in old files) and the length of 4 come before the message.
+        let start = if head.starts_with(&[0xff; 4]) { 8 } else { 4 };
+        let n_rows = root_as_message(head.get(start..)?).ok()?.header_as_record_batch()?.length();
+        Some(GroupSize { n_rows: n_rows.max(0) as u64, n_bytes: block.bodyLength().max(0) as u64 })
+    };
+    batches.iter().map(size).collect()
+}
+
 impl FormatReader for IpcReader {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
-        for file in 0..scan.input.files.len() {
-            lane.push(Unit::File(file))?;
-        }
-        Ok(())
+    fn cut(&self, input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
+        let sizes = match input.is_packed(file) {
+            Ok(false) => batch_sizes(&input.files[file]),
+            _ => None,
+        };
+        sizes.map_or_else(|| vec![Extent::Whole], |sizes| cut_groups(&sizes, block_bytes))
+    }
+
+    fn produce(&self, _scan: &Scan, mut pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
+        Ok(pieces.try_for_each(|piece| units.push(Unit::Piece(piece)))?)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
-        let Unit::File(file) = unit else { return Err(crate::bug!("Arrow got the unit {unit:?}")) };
-        let source = &scan.input.files[file];
+        let Unit::Piece(piece) = unit else { return Err(crate::bug!("Arrow got the unit {unit:?}")) };
+        let source = scan.input.file_of(piece);
         let wanted = scan
             .projection
             .iter()
             .map(|index| (self.names[*index].clone(), self.schema.field(*index).data_type().clone()))
             .collect();
-        match Batches::open(source, scan.input.compression) {
+        let extent = scan.input.splits.pieces[piece].extent;
+        let (first, n_batches) = match extent {
+            Extent::Groups { start, end, .. } => (start, end - start),
+            _ => (0, usize::MAX),
+        };
+        let opened = Batches::open(source, scan.input.compression);
+        match opened.and_then(|mut batches| batches.go_to(first).map(|()| batches)) {
             Ok(batches) => {
-                scan.counters.bytes_scanned.add(source.size_bytes as usize);
+                if extent.is_first() {
+                    scan.counters.bytes_scanned.add(source.size_bytes as usize);
+                }
                 Ok(Box::new(IpcDecoder {
                     scan: scan.clone(),
-                    file,
+                    piece,
                     row: 1,
                     batches: Some(batches),
+                    n_left: n_batches,
                     wanted,
                     rest: None,
                 }))
             }
             Err(error) => {
-                scan.reject_rest(file, 1, 0, error)?;
+                scan.reject_rest(Place::start_of(piece), error)?;
                 Ok(Box::new(std::iter::empty()))
             }
         }
@@ -132,20 +180,27 @@ impl FormatReader for IpcReader {
 
 struct IpcDecoder {
     scan: Scan,
-    file: usize,
+    piece: usize,
     /// The next row, from 1.
     row: u64,
     batches: Option<Batches>,
+    /// Batches of the piece that were not read yet.
+    n_left: usize,
     wanted: Vec<(String, DataType)>,
     /// What is left of a batch that was larger than ours may be, and how many rows of it to take at a time.
     rest: Option<(RecordBatch, usize)>,
 }
 
 impl IpcDecoder {
+    fn next_of_piece(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        self.n_left = self.n_left.checked_sub(1)?;
+        self.batches.as_mut()?.next()
+    }
+
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, String> {
         let (batch, n_rows) = match self.rest.take() {
             Some(rest) => rest,
-            None => match self.batches.as_mut().and_then(Batches::next) {
+            None => match self.next_of_piece() {
                 Some(batch) => {
                     let batch = batch.map_err(|error| error.to_string())?;
                     let n_bytes = batch.get_array_memory_size();
@@ -174,14 +229,15 @@ impl Iterator for IpcDecoder {
         match decoded {
             Ok(None) => None,
             Ok(Some((n_rows, columns))) => {
-                let file = self.file as u32;
-                let origins = (self.row..self.row + n_rows).map(|row| Origin { file, row }).collect();
+                let piece = self.piece as u32;
+                let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;
                 Some(Ok(Rows { columns, origins }))
             }
             Err(error) => {
                 self.batches = None;
-                self.scan.reject_rest(self.file, self.row, 0, error).err().map(Err)
+                let place = Place { piece: self.piece, line: self.row, byte_offset: 0 };
+                self.scan.reject_rest(place, error).err().map(Err)
             }
         }
     }

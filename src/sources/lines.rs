@@ -1,18 +1,23 @@
-//! Cuts unpacked files into blocks of whole lines.
+//! Cuts the lines of a piece into blocks.
 //!
 //! ```text
-//! file ──unpack──► bytes ──cut at newlines──► Block, Block, …  (about `batch_bytes` each; a longer line is its own)
+//! piece ──unpack──► bytes ──cut at newlines──► Block, Block, …  (about `batch_bytes` each; a longer line is its own)
 //! ```
 //!
-//! Invariant: every byte of a file is in exactly one block or in a reject, and each block knows its first line and
-//! its offset. Not here: what a line means.
+//! Invariant: every byte of a piece is in exactly one block or in a reject, and each block knows its first line and
+//! its offset there. Not here: what a line means.
 
 use super::buffers::{Buffer, Buffers};
 use super::compression::ByteStream;
-use super::format::{Opened, Scan, Stop, Unit};
-use super::queue::Lane;
-use super::rejects::{Reject, RejectKind};
+use super::format::{Input, Opened, Place, Scan, Stop, Unit};
+use super::line_counts::LineCount;
+use super::members::can_cut;
+use super::queue::UnitSender;
+use super::rejects::RejectKind;
+use super::split::{Extent, byte_ranges};
+use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::str::Utf8Error;
 use std::sync::Arc;
 
@@ -24,13 +29,13 @@ const READ_AHEAD_BYTES: usize = 32 << 20;
 const MAX_BLOCK_BYTES: usize = 256 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Whole lines of one file.
+/// Whole lines of one piece.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub file: usize,
-    /// The number of the first line, from 1.
+    pub piece: usize,
+    /// The number of the first line in the piece, from 1.
     pub first_line: u64,
-    /// Where the block begins in the unpacked file.
+    /// Where the block begins in the unpacked piece.
     pub byte_offset: u64,
     pub data: Buffer,
 }
@@ -64,7 +69,7 @@ pub(crate) enum Cut {
 /// Cuts one stream.
 pub(crate) struct LineCutter {
     stream: ByteStream,
-    file: usize,
+    piece: usize,
     block_bytes: usize,
     buffers: Arc<Buffers>,
     max_line_bytes: usize,
@@ -72,23 +77,25 @@ pub(crate) struct LineCutter {
     carry: Vec<u8>,
     line: u64,
     byte_offset: u64,
+    /// At the beginning of a file, where a byte order mark may stand.
     at_start: bool,
     at_end: bool,
     error: Option<io::Error>,
 }
 
 impl LineCutter {
-    pub fn new(stream: ByteStream, file: usize, block_bytes: usize, buffers: Arc<Buffers>) -> Self {
+    /// `is_first`: the piece begins where its file does.
+    pub fn new(stream: ByteStream, piece: usize, is_first: bool, block_bytes: usize, buffers: Arc<Buffers>) -> Self {
         Self {
             stream,
-            file,
+            piece,
             block_bytes: block_bytes.clamp(1, MAX_BLOCK_BYTES),
             buffers,
             max_line_bytes: MAX_LINE_BYTES,
             carry: Vec::new(),
             line: 1,
             byte_offset: 0,
-            at_start: true,
+            at_start: is_first,
             at_end: false,
             error: None,
         }
@@ -145,7 +152,7 @@ impl LineCutter {
     }
 
     fn block(&mut self, data: Buffer) -> Cut {
-        let block = Block { file: self.file, first_line: self.line, byte_offset: self.byte_offset, data };
+        let block = Block { piece: self.piece, first_line: self.line, byte_offset: self.byte_offset, data };
         self.line += memchr::memchr_iter(b'\n', &block.data).count() as u64;
         self.byte_offset += block.data.len() as u64;
         Cut::Block(block)
@@ -186,34 +193,56 @@ impl LineCutter {
     }
 }
 
-/// Queues the lines of the file that the lane is for. The rest of a file that breaks goes to the rejects.
-pub(crate) fn produce_lines(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
-    let file = lane.number;
-    let source = &scan.input.files[file];
-    let Opened { stream, count } = match scan.input.open(file)? {
-        Ok(opened) => opened,
-        Err(error) => return Ok(scan.reject_rest(file, 1, 0, error)?),
+/// How a file of lines is cut: anywhere if it is not packed, between members if they can be found.
+pub(crate) fn cut_lines(input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
+    let source = &input.files[file];
+    let between_members = |packed| can_cut(&File::open(&source.path)?, packed, block_bytes);
+    let is_cuttable = match (input.is_packed(file), input.compression_of(file)) {
+        (Ok(false), _) => true,
+        // Packed, and its name does not tell how: then members are not looked for.
+        (Ok(true), Some(packed)) => between_members(packed).unwrap_or(false),
+        _ => false,
     };
-    let mut cutter = LineCutter::new(stream, file, scan.batch_bytes, scan.buffers.clone());
+    // A JSON document of several lines is read from its beginning.
+    if is_cuttable && !input.is_adapted(file) {
+        byte_ranges(source.size_bytes, block_bytes)
+    } else {
+        vec![Extent::Whole]
+    }
+}
+
+/// Queues the lines of pieces. The rest of a piece that breaks goes to the rejects.
+pub(crate) fn produce_lines(scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
+    pieces.into_iter().try_for_each(|piece| produce_piece(scan, piece, units))
+}
+
+fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), Stop> {
+    let Opened { stream, count } = match scan.input.open(piece)? {
+        Ok(opened) => opened,
+        Err(error) => return Ok(scan.reject_rest(Place::start_of(piece), error)?),
+    };
+    let is_first = scan.input.splits.pieces[piece].extent.is_first();
+    let mut cutter = LineCutter::new(stream, piece, is_first, scan.batch_bytes, scan.buffers.clone());
     loop {
         let cut = cutter.next();
         scan.counters.bytes_scanned.add(count.take() as usize);
         match cut {
-            Cut::Block(block) => lane.push(Unit::Lines(block))?,
-            Cut::TooLong { line, byte_offset, n_bytes, prefix } => scan.counters.reject(Reject {
-                file: source.name.clone(),
-                line,
-                byte_offset,
-                kind: RejectKind::TooLarge,
-                reason: format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)"),
-                raw: prefix,
-            })?,
+            Cut::Block(block) => units.push(Unit::Lines(block))?,
+            Cut::TooLong { line, byte_offset, n_bytes, prefix } => {
+                let reason =
+                    format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)");
+                scan.reject(Place { piece, line, byte_offset }, RejectKind::TooLarge, reason, prefix)?;
+            }
             Cut::Broken { line, byte_offset, error, rest } => {
                 let reason = format!("cannot read the file from here on: {error}");
-                let (file, kind) = (source.name.clone(), RejectKind::Unreadable);
-                return Ok(scan.counters.reject(Reject { file, line, byte_offset, kind, reason, raw: rest })?);
+                let place = Place { piece, line, byte_offset };
+                return Ok(scan.reject(place, RejectKind::Unreadable, reason, rest)?);
             }
-            Cut::End => return Ok(()),
+            Cut::End => {
+                let count = LineCount { lines: cutter.line - 1, bytes: cutter.byte_offset };
+                scan.input.counts.learn(piece, count);
+                return Ok(());
+            }
         }
     }
 }
@@ -223,7 +252,7 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
     simdutf8::basic::from_utf8(bytes).or_else(|_| std::str::from_utf8(bytes))
 }
 
-/// One line of a block: its number, its offset in the unpacked file, and its bytes without the line end.
+/// One line of a block: its number and its offset in the unpacked piece, and its bytes without the line end.
 pub(crate) struct Line<'a> {
     pub number: u64,
     pub byte_offset: u64,
@@ -267,7 +296,7 @@ mod tests {
     use std::io::Cursor;
 
     fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
-        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, block_bytes, Buffers::new(9));
+        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, true, block_bytes, Buffers::new(9));
         cutter.max_line_bytes = max_line_bytes;
         let mut cuts = Vec::new();
         loop {

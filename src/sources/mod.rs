@@ -1,7 +1,7 @@
 //! Reads documents: files, globs, folders and standard input, in every format, as one table.
 //!
 //! ```text
-//! SourceSpec ──discover──► files ──sample, infer──► FileTable ──scan──► FileScanExec ──► batches
+//! SourceSpec ──discover──► files ──sample, infer──► FileTable, its splits ──scan──► FileScanExec ──► batches
 //!                                                                            └──► RejectLog
 //! ```
 //!
@@ -17,8 +17,11 @@ mod format;
 mod held;
 mod ipc;
 mod json;
+mod line_counts;
 mod lines;
+mod members;
 mod origin;
+mod own_lines;
 mod parquet;
 mod prune;
 mod queue;
@@ -26,11 +29,14 @@ mod rejects;
 mod sample;
 mod scan;
 mod spec;
+mod split;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod widen;
 
+pub(crate) use members::SIZE_FIELD as GZIP_SIZE_FIELD;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};
 pub use scan::FileScanExec;
 pub use spec::{ColumnSpec, Compression, Format, SourceOptions, SourceSpec, TextUnit};
@@ -40,8 +46,9 @@ use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};
 use discover::{Discovered, SourceFile, discover};
 use format::{Adapt, FormatReader, Input, StdinOnce};
-use held::{HeldHeads, MAX_HELD_BYTES};
+use held::MAX_HELD_BYTES;
 use sample::{Head, Sample, sample};
+use split::{SplitSize, Splits};
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -53,12 +60,22 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     }
     let Discovered { files, format } = discover(spec)?;
     let (compression, adapt) = (spec.options.compression, adaptation(format));
-    let input = Input { files, compression, adapt, heads: HeldHeads::default(), stdin: None };
+    let delimiter = csv::delimiter_of(format, &spec.options);
+    let mut input = Input { delimiter, ..Input::new(files, compression, adapt) };
     let max_held_bytes = config.memory_limit_bytes.map_or(MAX_HELD_BYTES, |limit| MAX_HELD_BYTES.min(limit / 8));
     let learn = || sample(&input, config.sample_bytes, max_held_bytes);
     let sample = is_sampled(spec, format).then(learn).transpose()?;
     let reader = reader(spec, format, &input.files, sample.as_ref())?;
-    input.heads.keep(sample.map(|sample| sample.heads).unwrap_or_default());
+    let size = SplitSize {
+        block_bytes: spec.options.block_bytes.unwrap_or(config.block_bytes),
+        max_files: spec.options.max_files.or(config.max_files),
+    };
+    let cut = |file| reader.cut(&input, file, size.block_bytes.get() as u64);
+    input.splits = Splits::plan(&input.files, size, cut);
+    // The pieces of a file that is cut are opened one by one.
+    let mut heads = sample.map(|sample| sample.heads).unwrap_or_default();
+    heads.retain(|head| input.splits.is_whole(head.file));
+    input.heads.keep(heads);
     Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 
@@ -78,7 +95,7 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     let reader = reader(spec, format, &files, Some(&sample))?;
     let read_before = sample.heads.pop().map(|head| head.bytes).unwrap_or_default();
     let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(Cursor::new(read_before).chain(stream))))));
-    let input = Input { files, compression: None, adapt, heads: HeldHeads::default(), stdin };
+    let input = Input { stdin, ..Input::new(files, None, adapt) };
     Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 

@@ -3,11 +3,13 @@
 use super::format::{Input, Origin, Rows};
 use super::table::{FileTable, SourceColumn};
 use crate::Error;
-use arrow::array::{ArrayRef, Int64Array, Int64Builder, RecordBatch, RecordBatchOptions, StringBuilder, UInt64Array};
+use arrow::array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StringBuilder, UInt64Array,
+};
 use arrow::datatypes::{DataType, SchemaRef};
 use std::sync::Arc;
 
-/// The position of a row keeps its file above this many bits.
+/// The position of a row keeps its piece above this many bits.
 const ROW_BITS: u32 = 40;
 
 /// Makes batches of a scan's schema.
@@ -35,7 +37,7 @@ impl Assembler {
                 }
                 SourceColumn::Partition(key) => self.partition_column(key, field.data_type(), &origins),
                 SourceColumn::File => self.file_column(&origins),
-                SourceColumn::Row => Arc::new(Int64Array::from_iter_values(origins.iter().map(|at| at.row as i64))),
+                SourceColumn::Row => self.row_column(&origins)?,
                 SourceColumn::Position => {
                     Arc::new(UInt64Array::from_iter_values(origins.iter().map(|at| position(*at))))
                 }
@@ -49,29 +51,41 @@ impl Assembler {
     fn file_column(&self, origins: &[Origin]) -> ArrayRef {
         let mut column = StringBuilder::new();
         for origin in origins {
-            column.append_value(&self.input.files[origin.file as usize].name);
+            column.append_value(&self.input.file_of(origin.piece as usize).name);
         }
         Arc::new(column.finish())
     }
 
+    /// Rows are numbered within their piece; here they get their numbers in the file.
+    fn row_column(&self, origins: &[Origin]) -> Result<ArrayRef, Error> {
+        let mut column = Vec::with_capacity(origins.len());
+        let mut before = None;
+        for Origin { piece, row } in origins {
+            let rows_before = match before {
+                Some((known, rows)) if known == *piece => rows,
+                _ => self.input.counts.before(&self.input, *piece as usize)?.lines,
+            };
+            before = Some((*piece, rows_before));
+            column.push((rows_before + row) as i64);
+        }
+        Ok(Arc::new(Int64Array::from(column)))
+    }
+
     fn partition_column(&self, key: &str, data_type: &DataType, origins: &[Origin]) -> ArrayRef {
         let value = |origin: &Origin| {
-            let partitions = &self.input.files[origin.file as usize].partitions;
+            let partitions = &self.input.file_of(origin.piece as usize).partitions;
             partitions.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_deref())
         };
-        if data_type == &DataType::Int64 {
-            let mut column = Int64Builder::with_capacity(origins.len());
-            origins.iter().for_each(|origin| column.append_option(value(origin).and_then(|text| text.parse().ok())));
-            Arc::new(column.finish())
-        } else {
-            let mut column = StringBuilder::new();
-            origins.iter().for_each(|origin| column.append_option(value(origin)));
-            Arc::new(column.finish())
+        let values = origins.iter().map(value);
+        match data_type {
+            DataType::Int64 => Arc::new(Int64Array::from_iter(values.map(|text| text?.parse::<i64>().ok()))),
+            DataType::Boolean => Arc::new(BooleanArray::from_iter(values.map(|text| text?.parse::<bool>().ok()))),
+            _ => Arc::new(StringArray::from_iter(values)),
         }
     }
 }
 
-/// The place of a row in the whole source: file first, then row.
+/// The place of a row in the whole source: piece first, then row.
 fn position(origin: Origin) -> u64 {
-    (u64::from(origin.file) << ROW_BITS) | origin.row.saturating_sub(1)
+    (u64::from(origin.piece) << ROW_BITS) | origin.row.saturating_sub(1)
 }

@@ -2,11 +2,12 @@
 //!
 //! A file that is cut off or corrupt goes to the rejects as a whole, or from the row group that breaks on.
 
-use super::columnar::{UnionSchema, conform, rows_per_batch};
+use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batch};
 use super::discover::SourceFile;
-use super::format::{FormatReader, Origin, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
 use super::prune::groups_to_read;
-use super::queue::Lane;
+use super::queue::UnitSender;
+use super::split::Extent;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -14,12 +15,15 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use std::fs::File;
+use std::ops::Range;
 
 /// Reads Parquet files.
 #[derive(Debug)]
 pub(crate) struct ParquetReader {
     schema: SchemaRef,
     names: Vec<String>,
+    /// The row groups of each file.
+    groups: Vec<Vec<GroupSize>>,
 }
 
 fn load(source: &SourceFile) -> Result<ArrowReaderMetadata, String> {
@@ -33,11 +37,16 @@ impl ParquetReader {
         let mut union = UnionSchema::default();
         let mut failure = None;
         let mut n_readable = 0;
-        for source in files {
+        let mut groups = vec![Vec::new(); files.len()];
+        for (source, groups) in files.iter().zip(&mut groups) {
             match load(source) {
                 Ok(metadata) => {
                     n_readable += 1;
                     union.add(&source.name, metadata.schema())?;
+                    groups.extend(metadata.metadata().row_groups().iter().map(|group| GroupSize {
+                        n_rows: group.num_rows().max(0) as u64,
+                        n_bytes: group.compressed_size().max(0) as u64,
+                    }));
                 }
                 Err(error) => failure = failure.or(Some(format!("cannot read '{}': {error}", source.name))),
             }
@@ -46,7 +55,7 @@ impl ParquetReader {
             Some(failure) if n_readable == 0 => Err(Error::Data(failure)),
             _ => {
                 let (schema, names) = union.finish();
-                Ok(Self { schema, names })
+                Ok(Self { schema, names, groups })
             }
         }
     }
@@ -63,12 +72,16 @@ impl FormatReader for ParquetReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
-        for (file, source) in scan.input.files.iter().enumerate() {
-            let metadata = match load(source) {
+    fn cut(&self, _input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
+        cut_groups(&self.groups[file], block_bytes)
+    }
+
+    fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
+        for piece in pieces {
+            let metadata = match load(scan.input.file_of(piece)) {
                 Ok(metadata) => metadata,
                 Err(error) => {
-                    scan.reject_rest(file, 1, 0, error)?;
+                    scan.reject_rest(Place::start_of(piece), error)?;
                     continue;
                 }
             };
@@ -76,13 +89,20 @@ impl FormatReader for ParquetReader {
                 .predicate
                 .as_ref()
                 .map(|predicate| groups_to_read(predicate, &metadata, &|column| self.name_in_files(column)));
+            let range = match scan.input.splits.pieces[piece].extent {
+                Extent::Groups { start, end, .. } => start..end,
+                _ => 0..usize::MAX,
+            };
             let mut first_row = 1;
             for (row_group, group) in metadata.metadata().row_groups().iter().enumerate() {
+                if !range.contains(&row_group) {
+                    continue;
+                }
                 let n_rows = group.num_rows().max(0) as u64;
                 if wanted.as_ref().and_then(|wanted| wanted.get(row_group)) == Some(&false) {
                     scan.counters.pruned_rows.add(n_rows as usize);
                 } else {
-                    lane.push(Unit::RowGroup { file, row_group, first_row, metadata: metadata.clone() })?;
+                    units.push(Unit::RowGroup { piece, row_group, first_row, metadata: metadata.clone() })?;
                 }
                 first_row += n_rows;
             }
@@ -91,7 +111,7 @@ impl FormatReader for ParquetReader {
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
-        let Unit::RowGroup { file, row_group, first_row, metadata } = unit else {
+        let Unit::RowGroup { piece, row_group, first_row, metadata } = unit else {
             return Err(crate::bug!("Parquet got the unit {unit:?}"));
         };
         let wanted: Vec<(String, DataType)> = scan
@@ -100,10 +120,13 @@ impl FormatReader for ParquetReader {
             .map(|index| (self.names[*index].clone(), self.schema.field(*index).data_type().clone()))
             .collect();
         let scan = scan.clone();
-        match open_row_group(&scan, file, row_group, metadata, &wanted) {
-            Ok(batches) => Ok(Box::new(GroupDecoder { scan, file, row: first_row, batches, wanted, is_broken: false })),
+        match open_row_group(&scan, piece, row_group, metadata, &wanted) {
+            Ok(batches) => {
+                Ok(Box::new(GroupDecoder { scan, piece, row: first_row, batches, wanted, is_broken: false }))
+            }
             Err(error) => {
-                scan.reject_rest(file, first_row, 0, format!("row group {}: {error}", row_group + 1))?;
+                let place = Place { piece, line: first_row, byte_offset: 0 };
+                scan.reject_rest(place, format!("row group {}: {error}", row_group + 1))?;
                 Ok(Box::new(std::iter::empty()))
             }
         }
@@ -112,12 +135,12 @@ impl FormatReader for ParquetReader {
 
 fn open_row_group(
     scan: &Scan,
-    file: usize,
+    piece: usize,
     row_group: usize,
     metadata: ArrowReaderMetadata,
     wanted: &[(String, DataType)],
 ) -> Result<ParquetRecordBatchReader, String> {
-    let source = File::open(&scan.input.files[file].path).map_err(|error| error.to_string())?;
+    let source = File::open(&scan.input.file_of(piece).path).map_err(|error| error.to_string())?;
     let roots: Vec<usize> = wanted.iter().filter_map(|(name, _)| metadata.schema().index_of(name).ok()).collect();
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
     let group = metadata.metadata().row_group(row_group);
@@ -140,8 +163,8 @@ fn open_row_group(
 
 struct GroupDecoder {
     scan: Scan,
-    file: usize,
-    /// The next row, from 1.
+    piece: usize,
+    /// The next row of the piece, from 1.
     row: u64,
     batches: ParquetRecordBatchReader,
     wanted: Vec<(String, DataType)>,
@@ -159,14 +182,15 @@ impl Iterator for GroupDecoder {
         let decoded = batch.and_then(|batch| Ok((batch.num_rows() as u64, conform(&batch, &self.wanted)?)));
         match decoded {
             Ok((n_rows, columns)) => {
-                let file = self.file as u32;
-                let origins = (self.row..self.row + n_rows).map(|row| Origin { file, row }).collect();
+                let piece = self.piece as u32;
+                let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;
                 Some(Ok(Rows { columns, origins }))
             }
             Err(error) => {
                 self.is_broken = true;
-                self.scan.reject_rest(self.file, self.row, 0, error).err().map(Err)
+                let place = Place { piece: self.piece, line: self.row, byte_offset: 0 };
+                self.scan.reject_rest(place, error).err().map(Err)
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::cast;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, DFSchema, ScalarValue};
@@ -19,18 +19,24 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Whether statistics can say anything about a filter: comparisons of columns with constants.
-pub(crate) fn can_prune(filter: &Expr, is_data_column: &dyn Fn(&str) -> bool) -> bool {
+///
+/// Not those of floating-point columns. Statistics leave NaN out, and a comparison does not: NaN is greater than every
+/// number, a negative NaN less, so that `x > 5` holds for rows of a group whose greatest `x` is said to be 4.
+pub(crate) fn can_prune(filter: &Expr, data: &Schema) -> bool {
+    let can_prune = |filter: &Expr| can_prune(filter, data);
+    let type_of = |column: &Column| data.field_with_name(&column.name).ok().map(Field::data_type);
     match filter {
-        Expr::Column(column) => is_data_column(&column.name),
+        Expr::Column(column) => type_of(column).is_some_and(|data_type| !data_type.is_floating()),
         Expr::Literal(..) => true,
-        Expr::Not(inner) | Expr::IsNull(inner) | Expr::IsNotNull(inner) => can_prune(inner, is_data_column),
-        Expr::Cast(cast) => can_prune(&cast.expr, is_data_column),
-        Expr::Between(between) => {
-            [&between.expr, &between.low, &between.high].into_iter().all(|part| can_prune(part, is_data_column))
-        }
-        Expr::InList(list) => {
-            can_prune(&list.expr, is_data_column) && list.list.iter().all(|item| matches!(item, Expr::Literal(..)))
-        }
+        // A NaN is no null, and nulls are counted.
+        Expr::IsNull(inner) | Expr::IsNotNull(inner) => match inner.as_ref() {
+            Expr::Column(column) => type_of(column).is_some(),
+            inner => can_prune(inner),
+        },
+        Expr::Not(inner) => can_prune(inner),
+        Expr::Cast(cast) => can_prune(&cast.expr),
+        Expr::Between(between) => [&between.expr, &between.low, &between.high].into_iter().all(|part| can_prune(part)),
+        Expr::InList(list) => can_prune(&list.expr) && list.list.iter().all(|item| matches!(item, Expr::Literal(..))),
         Expr::BinaryExpr(binary) => {
             let is_known = matches!(
                 binary.op,
@@ -43,7 +49,7 @@ pub(crate) fn can_prune(filter: &Expr, is_data_column: &dyn Fn(&str) -> bool) ->
                     | Operator::And
                     | Operator::Or
             );
-            is_known && can_prune(&binary.left, is_data_column) && can_prune(&binary.right, is_data_column)
+            is_known && can_prune(&binary.left) && can_prune(&binary.right)
         }
         _ => false,
     }

@@ -1,14 +1,16 @@
 //! The executor that reads a source.
 //!
 //! ```text
-//! files ──threads──► queue of units ──► partition 0: decode, assemble ──► batches
-//!                                  └──► partition 1: …
+//! splits ──handed out in order──► partition 0: a thread reads the split ──► queue of units ──► decode, assemble ──► batches
+//!                             └─► partition 1: …
 //! ```
+//! Where there are fewer splits than threads, several partitions decode the units of one split.
 //!
 //! Invariant: each row of the source comes out of exactly one partition, and the rows of a partition are in the order
-//! of the source, so `_seq` ascends within it. Which partition gets a row is not determined.
+//! of the source, so `_seq` ascends within it. A partition takes whole splits, unless several share one; which ones is
+//! not determined.
 
-use super::format::{Counters, FormatReader, RowsIter, Scan, Stop};
+use super::format::{Counters, RowsIter, Scan, Stop, Unit};
 use super::lines::block_buffers;
 use super::origin::Assembler;
 use super::queue::{Capacity, UnitQueue};
@@ -37,10 +39,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::try_unfold;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-/// The most that a thread unpacks of a file whose turn has not come.
-const MAX_AHEAD_BYTES: usize = 64 << 20;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the files of a source.
 #[derive(Debug)]
@@ -52,24 +51,42 @@ pub struct FileScanExec {
     fetch: Option<usize>,
     /// What the reader may skip rows by; the filter itself is above the scan.
     predicate: Option<Arc<PruningPredicate>>,
+    /// How many partitions decode a split together.
+    n_sharing: usize,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     run: Mutex<RunState>,
 }
 
-/// The reading that the partitions share.
+/// The reading under way.
 #[derive(Debug, Default)]
 struct RunState {
-    queue: Option<Arc<UnitQueue>>,
-    run: Weak<Run>,
-    is_taken: Vec<bool>,
+    /// Held for the partitions that have not started: what nobody has taken belongs to them.
+    handout: Option<Arc<Handout>>,
+    is_started: Vec<bool>,
 }
 
-/// Lives as long as a stream of the reading does; then the reader's threads may end.
-#[derive(Debug)]
-struct Run(Arc<UnitQueue>);
+/// The splits of one reading, handed out as partitions ask for them.
+#[derive(Debug, Default)]
+struct Handout {
+    next: Mutex<usize>,
+    /// Splits that several partitions decode, until the last of them has come.
+    shared: Mutex<Vec<Shared>>,
+}
 
-impl Drop for Run {
+/// A split that several partitions decode.
+#[derive(Debug)]
+struct Shared {
+    split: usize,
+    reading: Arc<Reading>,
+    n_missing: usize,
+}
+
+/// Lives as long as somebody decodes the split, or a partition can still come to do so; then its thread may end.
+#[derive(Debug)]
+struct Reading(Arc<UnitQueue>);
+
+impl Drop for Reading {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -83,6 +100,9 @@ impl FileScanExec {
         fetch: Option<usize>,
     ) -> Result<Self> {
         let schema: SchemaRef = Arc::new(table.schema().project(&projection)?);
+        let n_splits = table.input.splits.ranges.len().max(1);
+        let n_sharing = (n_partitions / n_splits).max(1);
+        let n_partitions = n_partitions.min(n_splits * n_sharing).max(1);
         let position = schema.index_of(POSITION_COLUMN).ok().filter(|_| table.extra().position);
         let ordering = position.map(|index| {
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(POSITION_COLUMN, index));
@@ -100,6 +120,7 @@ impl FileScanExec {
             schema,
             fetch,
             predicate: None,
+            n_sharing,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
@@ -157,67 +178,91 @@ impl FileScanExec {
     }
 
     /// Joins the reading under way, or begins one.
-    fn join_run(&self, partition: usize, context: &TaskContext) -> Result<Arc<Run>> {
+    ///
+    /// The streams before may be dropped by then (a join whose other side is empty does so): the splits they took are gone
+    /// with them, and the rest is for the partitions that start later.
+    fn join_run(&self, partition: usize) -> Arc<Handout> {
         let mut state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = state.queue.is_none() || state.is_taken.get(partition).copied().unwrap_or(true);
-        if is_new {
-            state.queue = Some(self.start(context)?);
-            state.is_taken = vec![false; self.n_partitions()];
-        }
-        state.is_taken[partition] = true;
-        let Some(queue) = state.queue.clone() else { return internal_err!("a scan without a queue") };
-        match state.run.upgrade().filter(|run| Arc::ptr_eq(&run.0, &queue)) {
-            Some(run) => Ok(run),
-            None if is_new || queue.is_drained() => {
-                let run = Arc::new(Run(queue));
-                state.run = Arc::downgrade(&run);
-                Ok(run)
+        let started_before = state.is_started.get(partition).copied().unwrap_or(false);
+        let handout = match state.handout.take() {
+            Some(handout) if !started_before => handout,
+            // The same plan runs once more, from the start.
+            _ => {
+                state.is_started = vec![false; self.n_partitions()];
+                Arc::default()
             }
-            None => internal_err!("partition {partition} of a scan was started after the others were dropped"),
+        };
+        state.is_started[partition] = true;
+        if !state.is_started.iter().all(|is_started| *is_started) {
+            state.handout = Some(handout.clone());
         }
+        handout
     }
 
-    /// Begins a reading: threads that fill the queue.
-    fn start(&self, context: &TaskContext) -> Result<Arc<UnitQueue>> {
-        let units = self.n_partitions() + 2;
-        let n_lanes = self.table.reader.n_lanes(&self.table.input);
-        // Unpacking and decoding cost about the same; with few partitions the one thread is enough.
-        let n_threads = (self.n_partitions() / 2).clamp(1, n_lanes.max(1));
-        let capacity = Capacity {
-            units,
-            bytes: units.saturating_mul(self.table.batch_bytes),
-            ahead_bytes: (self.table.ahead_bytes / n_threads).min(MAX_AHEAD_BYTES),
-        };
-        let queue = Arc::new(UnitQueue::new(n_lanes, capacity));
-        let scan = Arc::new(self.scan_of(None, context));
-        for number in 0..n_threads {
-            let (queue, scan, reader) = (queue.clone(), scan.clone(), self.table.reader.clone());
-            let read = move || read_lanes(&queue, &scan, reader.as_ref());
-            let spawned = std::thread::Builder::new().name("curator-read".into()).spawn(read);
-            // Fewer threads read everything too.
-            if let (Err(error), 0) = (spawned, number) {
-                return Err(Error::Data(format!("cannot start a thread to read with: {error}")).into());
-            }
-        }
-        Ok(queue)
+    /// The readings as their threads hold them.
+    #[cfg(test)]
+    pub(super) fn readings(&self) -> Vec<std::sync::Weak<UnitQueue>> {
+        let state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(handout) = &state.handout else { return Vec::new() };
+        handout.lock_shared().iter().map(|shared| Arc::downgrade(&shared.reading.0)).collect()
     }
 }
 
-/// Fills one lane after the other, until none is left, one fails or nobody wants them.
-fn read_lanes(queue: &Arc<UnitQueue>, scan: &Scan, reader: &dyn FormatReader) {
-    while let Some(lane) = queue.begin_lane() {
-        match reader.produce(scan, &lane) {
-            Ok(()) | Err(Stop::Cancelled) => lane.end(None),
-            Err(Stop::Failed(error)) => return lane.end(Some(error)),
-        }
+impl Handout {
+    /// The split that the next partition takes for itself.
+    fn next(&self, n_splits: usize) -> Option<usize> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let split = (*next < n_splits).then_some(*next)?;
+        *next += 1;
+        Some(split)
+    }
+
+    /// The reading of a split that `n_sharing` partitions decode together; `start` begins it.
+    fn share(&self, split: usize, n_sharing: usize, start: impl FnOnce() -> Result<Reading>) -> Result<Arc<Reading>> {
+        let mut shared = self.lock_shared();
+        let at = match shared.iter().position(|known| known.split == split) {
+            Some(at) => at,
+            None => {
+                shared.push(Shared { split, reading: Arc::new(start()?), n_missing: n_sharing });
+                shared.len() - 1
+            }
+        };
+        shared[at].n_missing -= 1;
+        Ok(if shared[at].n_missing == 0 { shared.swap_remove(at).reading } else { shared[at].reading.clone() })
+    }
+
+    fn lock_shared(&self) -> std::sync::MutexGuard<'_, Vec<Shared>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins to read a split: a thread that fills a queue.
+fn start(table: &FileTable, split: usize, scan: Arc<Scan>, n_sharing: usize) -> Result<Reading> {
+    let units = n_sharing + 1;
+    let (queue, sender) = UnitQueue::new(Capacity { units, bytes: units.saturating_mul(table.batch_bytes) });
+    let pieces = table.input.splits.ranges[split].clone();
+    let reader = table.reader.clone();
+    let read = move || match reader.produce(&scan, pieces, &sender) {
+        Ok(()) | Err(Stop::Cancelled) => sender.end(None),
+        Err(Stop::Failed(error)) => sender.end(Some(error)),
+    };
+    match std::thread::Builder::new().name("curator-read".into()).spawn(read) {
+        Ok(_) => Ok(Reading(queue)),
+        Err(error) => Err(Error::Data(format!("cannot start a thread to read with: {error}")).into()),
     }
 }
 
 /// One partition at work.
 struct PartitionState {
-    run: Arc<Run>,
-    reader: Arc<dyn FormatReader>,
+    table: FileTable,
+    handout: Arc<Handout>,
+    /// What threads that read splits report to.
+    reading_scan: Arc<Scan>,
     scan: Scan,
+    n_sharing: usize,
+    /// The split that this partition shares, until it has begun with it.
+    shared_split: Option<usize>,
+    reading: Option<Arc<Reading>>,
     assembler: Assembler,
     decoding: Option<RowsIter>,
     rows_left: Option<usize>,
@@ -228,8 +273,8 @@ impl PartitionState {
     async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.rows_left != Some(0) {
             let Some(decoding) = &mut self.decoding else {
-                match self.run.0.pop().await? {
-                    Some(unit) => self.decoding = Some(self.reader.decode(unit, &self.scan)?),
+                match self.next_unit().await? {
+                    Some(unit) => self.decoding = Some(self.table.reader.decode(unit, &self.scan)?),
                     None => return Ok(None),
                 }
                 continue;
@@ -247,6 +292,32 @@ impl PartitionState {
         Ok(None)
     }
 
+    /// The next unit of the split under way, or of the next one.
+    async fn next_unit(&mut self) -> Result<Option<Unit>> {
+        loop {
+            if let Some(reading) = &self.reading {
+                if let Some(unit) = reading.0.pop().await? {
+                    return Ok(Some(unit));
+                }
+                self.reading = None;
+            }
+            match self.next_reading()? {
+                Some(reading) => self.reading = Some(reading),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn next_reading(&mut self) -> Result<Option<Arc<Reading>>> {
+        let start = |split: usize| start(&self.table, split, self.reading_scan.clone(), self.n_sharing);
+        if self.n_sharing > 1 {
+            let share = |split| self.handout.share(split, self.n_sharing, || start(split));
+            return self.shared_split.take().map(share).transpose();
+        }
+        let split = self.handout.next(self.table.input.splits.ranges.len());
+        split.map(|split| start(split).map(Arc::new)).transpose()
+    }
+
     fn cut_to_fetch(&mut self, mut batch: RecordBatch) -> RecordBatch {
         if let Some(left) = &mut self.rows_left {
             batch = batch.slice(0, batch.num_rows().min(*left));
@@ -261,10 +332,12 @@ impl DisplayAs for FileScanExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         let (location, format, n_files) = (self.table.location(), self.table.format(), self.table.n_files());
+        let n_splits = self.table.input.splits.ranges.len();
+        let splits = if n_splits > 1 { format!(" splits={n_splits}") } else { String::new() };
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let columns = names.join(", ");
-                write!(f, "FileScanExec: '{location}' format={format} files={n_files} columns=[{columns}]")?;
+                write!(f, "FileScanExec: '{location}' format={format} files={n_files}{splits} columns=[{columns}]")?;
                 if let Some(predicate) = &self.predicate {
                     write!(f, " skips_by=[{}]", predicate.orig_expr())?;
                 }
@@ -320,10 +393,15 @@ impl ExecutionPlan for FileScanExec {
         if partition >= self.n_partitions() {
             return internal_err!("a scan of {} partitions has no partition {partition}", self.n_partitions());
         }
+        let n_splits = self.table.input.splits.ranges.len();
         let state = PartitionState {
-            run: self.join_run(partition, &context)?,
-            reader: self.table.reader.clone(),
+            table: self.table.clone(),
+            handout: self.join_run(partition),
+            reading_scan: Arc::new(self.scan_of(None, &context)),
             scan: self.scan_of(Some(partition), &context),
+            n_sharing: self.n_sharing,
+            shared_split: Some(partition / self.n_sharing).filter(|split| *split < n_splits),
+            reading: None,
             assembler: Assembler::new(&self.table, &self.projection, self.schema.clone()),
             decoding: None,
             rows_left: self.fetch,

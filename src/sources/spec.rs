@@ -3,10 +3,11 @@
 //! Invariant: options hold only checked values; a wrong name or value never gets past [`SourceOptions::set`].
 //! Not here: looking at the disk (`discover.rs`).
 
-use crate::config::SettingError;
+use crate::config::{SettingError, parse_block_bytes, parse_count};
 use crate::diag::did_you_mean;
 use arrow::datatypes::DataType;
 use std::fmt;
+use std::num::NonZeroUsize;
 
 /// A source as written in a query: `FROM 'docs/*.jsonl.zst' WITH (…)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -39,6 +40,10 @@ pub struct SourceOptions {
     pub header: Option<bool>,
     /// What one document of a text file is.
     pub unit: TextUnit,
+    /// Bytes on disk that are read as one split; `None`: as the session's setting `blocksize` says.
+    pub block_bytes: Option<NonZeroUsize>,
+    /// The most files in one split; `None`: as the session's setting `files_per_partition` says.
+    pub max_files: Option<NonZeroUsize>,
 }
 
 /// How the bytes of a file become rows.
@@ -95,7 +100,7 @@ pub struct ColumnSpec {
 type Apply = fn(&mut SourceOptions, &str) -> Result<(), String>;
 
 /// Each option's name and how it is set; the one list that checks and help read.
-const OPTIONS: [(&str, Apply); 6] = [
+const OPTIONS: [(&str, Apply); 8] = [
     ("format", |options, value| {
         options.format = Some(Format::parse(value)?);
         Ok(())
@@ -126,6 +131,14 @@ const OPTIONS: [(&str, Apply); 6] = [
             "line" => TextUnit::Line,
             _ => return Err(format!("`{value}` is not a unit of text; write 'file' or 'line'")),
         };
+        Ok(())
+    }),
+    ("blocksize", |options, value| {
+        options.block_bytes = Some(parse_block_bytes(value)?);
+        Ok(())
+    }),
+    ("files_per_partition", |options, value| {
+        options.max_files = Some(parse_count(value)?);
         Ok(())
     }),
 ];

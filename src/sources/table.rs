@@ -56,8 +56,6 @@ pub struct FileTable {
     pub(super) input: Arc<Input>,
     pub(super) reader: Arc<dyn FormatReader>,
     pub(super) batch_bytes: usize,
-    /// What may be unpacked before its turn.
-    pub(super) ahead_bytes: usize,
     columns: Arc<[SourceColumn]>,
     schema: SchemaRef,
     extra: ExtraColumns,
@@ -94,7 +92,6 @@ impl FileTable {
             input: Arc::new(input),
             reader,
             batch_bytes: config.batch_bytes.get(),
-            ahead_bytes: config.memory_limit_bytes.map_or(usize::MAX, |limit| limit / 8),
             columns: Arc::new([]),
             schema: Arc::new(Schema::empty()),
             extra: ExtraColumns::default(),
@@ -116,9 +113,8 @@ impl FileTable {
         let mut fields: Vec<FieldRef> = data.fields().iter().cloned().collect();
         let mut columns: Vec<SourceColumn> = (0..fields.len()).map(SourceColumn::Data).collect();
         let has = |fields: &[FieldRef], name: &str| fields.iter().any(|field| field.name() == name);
-        for (key, is_int) in partition_columns(&self.input.files) {
+        for (key, data_type) in partition_columns(&self.input.files) {
             if !has(&fields, &key) {
-                let data_type = if is_int { DataType::Int64 } else { DataType::Utf8 };
                 fields.push(Arc::new(Field::new(&key, data_type, true)));
                 columns.push(SourceColumn::Partition(key));
             }
@@ -179,14 +175,23 @@ impl FileTable {
         &self.columns
     }
 
+    /// What a split holds on average, unpacked, as far as sizes on disk tell.
+    pub fn split_bytes(&self) -> usize {
+        self.unpacked_bytes() / self.input.splits.ranges.len().max(1)
+    }
+
+    fn unpacked_bytes(&self) -> usize {
+        // Text is some four times smaller packed; so are columns.
+        let is_packed = self.is_compressed() || matches!(self.format, Format::Parquet | Format::Arrow);
+        (self.total_bytes() as usize).saturating_mul(if is_packed { 4 } else { 1 })
+    }
+
     /// Few bytes are not worth many partitions.
     fn n_partitions(&self, target: usize) -> usize {
         if self.input.stdin.is_some() {
             return target.max(1);
         }
-        // Packed text is some four times larger unpacked.
-        let n_blocks = (self.total_bytes() as usize).saturating_mul(4).div_ceil(self.batch_bytes.max(1));
-        target.min(n_blocks).max(1)
+        target.min(self.unpacked_bytes().div_ceil(self.batch_bytes.max(1))).max(1)
     }
 }
 
@@ -218,8 +223,7 @@ impl TableProvider for FileTable {
     /// Only Parquet has statistics to skip by; every filter still runs above the scan.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
         let data = self.reader.schema();
-        let is_data_column = |name: &str| data.index_of(name).is_ok();
-        let answer = |filter: &&Expr| match self.format == Format::Parquet && can_prune(filter, &is_data_column) {
+        let answer = |filter: &&Expr| match self.format == Format::Parquet && can_prune(filter, &data) {
             true => TableProviderFilterPushDown::Inexact,
             false => TableProviderFilterPushDown::Unsupported,
         };

@@ -1,14 +1,16 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
-use super::format::{FormatReader, Input, Opened, Origin, Rows, RowsIter, Scan, Stop, Unit};
-use super::lines::{Block, produce_lines, utf8};
-use super::queue::Lane;
-use super::rejects::{Reject, RejectKind};
+use super::format::{FormatReader, Input, Opened, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
+use super::lines::{Block, cut_lines, produce_lines, utf8};
+use super::queue::UnitSender;
+use super::rejects::RejectKind;
 use super::spec::TextUnit;
+use super::split::Extent;
 use crate::Result;
 use arrow::array::{ArrayRef, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The largest file that becomes one document.
@@ -27,17 +29,17 @@ impl FormatReader for TextReader {
         Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, true)]))
     }
 
-    fn n_lanes(&self, input: &Input) -> usize {
+    fn cut(&self, input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
         match self.unit {
-            TextUnit::Line => input.files.len(),
-            TextUnit::File => 1,
+            TextUnit::Line => cut_lines(input, file, block_bytes),
+            TextUnit::File => vec![Extent::Whole],
         }
     }
 
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+    fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
         match self.unit {
-            TextUnit::Line => produce_lines(scan, lane),
-            TextUnit::File => produce_files(scan, lane),
+            TextUnit::Line => produce_lines(scan, pieces, units),
+            TextUnit::File => produce_files(scan, pieces, units),
         }
     }
 
@@ -51,48 +53,42 @@ impl FormatReader for TextReader {
 }
 
 /// Queues whole files, several small ones at a time.
-fn produce_files(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
+fn produce_files(scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
     let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut n_bytes = 0;
-    for (file, source) in scan.input.files.iter().enumerate() {
+    for piece in pieces {
         let mut text = Vec::new();
-        let read = scan.input.open(file)?.and_then(|Opened { stream, count }| {
+        let read = scan.input.open(piece)?.and_then(|Opened { stream, count }| {
             let read = stream.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text);
             scan.counters.bytes_scanned.add(count.take() as usize);
             read
         });
         if let Err(error) = read {
-            scan.reject_rest(file, 1, 0, error)?;
+            scan.reject_rest(Place::start_of(piece), error)?;
             continue;
         }
         if text.len() > MAX_FILE_BYTES {
             text.truncate(RAW_PREFIX_BYTES);
-            scan.counters.reject(Reject {
-                file: source.name.clone(),
-                line: 1,
-                byte_offset: 0,
-                kind: RejectKind::TooLarge,
-                reason: format!(
-                    "the file has more than {MAX_FILE_BYTES} bytes, too many for one document; \
-                     read it line by line with WITH (unit = 'line') (its beginning is kept)"
-                ),
-                raw: text,
-            })?;
+            let reason = format!(
+                "the file has more than {MAX_FILE_BYTES} bytes, too many for one document; \
+                 read it line by line with WITH (unit = 'line') (its beginning is kept)"
+            );
+            scan.reject(Place::start_of(piece), RejectKind::TooLarge, reason, text)?;
             continue;
         }
         if n_bytes + text.len() > scan.batch_bytes && !texts.is_empty() {
-            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            units.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
         n_bytes += text.len();
-        texts.push((file, text));
+        texts.push((piece, text));
         if texts.len() >= scan.batch_rows {
-            lane.push(Unit::Texts(std::mem::take(&mut texts)))?;
+            units.push(Unit::Texts(std::mem::take(&mut texts)))?;
             n_bytes = 0;
         }
     }
     if !texts.is_empty() {
-        lane.push(Unit::Texts(texts))?;
+        units.push(Unit::Texts(texts))?;
     }
     Ok(())
 }
@@ -100,14 +96,14 @@ fn produce_files(scan: &Scan, lane: &Lane) -> Result<(), Stop> {
 fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
     let mut column = StringBuilder::new();
     let mut origins = Vec::with_capacity(texts.len());
-    for (file, text) in texts {
+    for (piece, text) in texts {
         let without_bom = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         match utf8(without_bom) {
             Ok(content) => {
                 column.append_value(content);
-                origins.push(Origin { file: file as u32, row: 1 });
+                origins.push(Origin { piece: piece as u32, row: 1 });
             }
-            Err(error) => scan.counters.reject(not_utf8(scan, file, 1, 0, &text, error))?,
+            Err(error) => reject_not_utf8(scan, Place::start_of(piece), &text, error)?,
         }
     }
     Ok(Rows { columns: projected(scan, &mut column), origins })
@@ -126,11 +122,11 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
         match utf8(line.bytes) {
             Ok(content) => {
                 column.append_value(content);
-                origins.push(Origin { file: block.file as u32, row: line.number });
+                origins.push(Origin { piece: block.piece as u32, row: line.number });
             }
             Err(error) => {
-                let reject = not_utf8(scan, block.file, line.number, line.byte_offset, line.bytes, error);
-                scan.counters.reject(reject)?;
+                let place = Place { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
+                reject_not_utf8(scan, place, line.bytes, error)?;
             }
         }
         if origins.len() >= scan.batch_rows {
@@ -148,13 +144,7 @@ fn projected(scan: &Scan, column: &mut StringBuilder) -> Vec<ArrayRef> {
     scan.projection.iter().map(|_| text.clone()).collect()
 }
 
-fn not_utf8(scan: &Scan, file: usize, line: u64, byte_offset: u64, bytes: &[u8], error: std::str::Utf8Error) -> Reject {
-    Reject {
-        file: scan.input.files[file].name.clone(),
-        line,
-        byte_offset,
-        kind: RejectKind::InvalidText,
-        reason: format!("not UTF-8: byte {} is invalid", error.valid_up_to() + 1),
-        raw: bytes.to_vec(),
-    }
+fn reject_not_utf8(scan: &Scan, place: Place, bytes: &[u8], error: std::str::Utf8Error) -> Result<()> {
+    let reason = format!("not UTF-8: byte {} is invalid", error.valid_up_to() + 1);
+    scan.reject(place, RejectKind::InvalidText, reason, bytes.to_vec())
 }

@@ -1,11 +1,11 @@
-//! The result does not depend on how it is computed: rules on or off, one thread or four, batches of any size.
+//! The result does not depend on how it is computed: rules on or off, one thread or four, batches and splits of any size.
 
 use super::harness::{block_on, files, run_file};
 use curator::Config;
 use std::num::NonZeroUsize;
 
 #[test]
-fn rows_and_their_order_do_not_depend_on_rules_threads_or_batches() {
+fn rows_and_their_order_do_not_depend_on_rules_threads_batches_or_splits() {
     let count = |n| NonZeroUsize::new(n).unwrap();
     let base = Config { threads: count(1), ..Config::default() };
     let ways = [
@@ -16,6 +16,7 @@ fn rows_and_their_order_do_not_depend_on_rules_threads_or_batches() {
             "batches of 7 and 100 bytes",
             Config { batch_rows: count(7), batch_bytes: count(100), threads: count(4), ..base.clone() },
         ),
+        ("splits of 300 bytes", Config { block_bytes: count(300), threads: count(3), ..base.clone() }),
     ];
     let mut different = Vec::new();
     for path in files("tests/corpus", ".cql").into_iter().chain(files("tests/corpus/pairs", ".cql")) {

@@ -111,6 +111,20 @@ fn every_stage_of_a_plan_is_shown_in_every_format_without_running_it() {
     assert!(session.explain_rules(&plan).unwrap().contains("after "));
 }
 
+#[test]
+fn every_stage_of_a_plan_shows_the_same_now() {
+    let mut session = session();
+    let plan = plan(&mut session, &format!("FROM '{DOCS}' |> SELECT id, now() AS at"));
+    let stages = [Stage::Optimized, Stage::Physical, Stage::Placed];
+    let shown = stages.map(|stage| block_on(session.explain(&plan, stage, ExplainFormat::Tree)).unwrap());
+    let instant = |text: &String| {
+        assert!(!text.contains("now("), "{text}");
+        let digits = text.split(|c: char| !c.is_ascii_digit()).find(|digits| digits.len() == 19);
+        digits.map(str::to_string)
+    };
+    assert!(instant(&shown[0]).is_some() && shown.iter().all(|text| instant(text) == instant(&shown[0])), "{shown:?}");
+}
+
 /// In a chain, what comes into a step is what left the one before.
 fn assert_adds_up(report: &Report) {
     for pair in report.steps.windows(2) {

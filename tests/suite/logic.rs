@@ -7,6 +7,7 @@ use arrow::util::display::array_value_to_string;
 use curator::diag::SourceText;
 use curator::{Config, Error, Language, Session};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+use std::num::NonZeroUsize;
 
 struct Curator {
     session: Session,
@@ -48,17 +49,24 @@ impl DB for Curator {
     }
 }
 
+fn without_rules_in_small_batches() -> Config {
+    let count = |n| NonZeroUsize::new(n).unwrap();
+    Config { optimize: false, threads: count(4), batch_rows: count(3), batch_bytes: count(1000), ..Config::default() }
+}
+
 #[test]
 fn every_record_gives_its_rows() {
     let mut failed = Vec::new();
     for path in files("tests/sql", ".slt") {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut runner = Runner::new(|| async { Ok(Curator { session: Session::new(Config::default()).unwrap() }) });
-        // Records with files say `$OUT` for a folder that is empty at first.
-        let out = scratch.path().to_string_lossy().into_owned();
-        let script = std::fs::read_to_string(root().join(&path)).unwrap().replace("$OUT", &out);
-        if let Err(error) = runner.run_script_with_name(&script, path.to_string_lossy()) {
-            failed.push(error.to_string());
+        for config in [Config::default(), without_rules_in_small_batches()] {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut runner = Runner::new(|| async { Ok(Curator { session: Session::new(config.clone()).unwrap() }) });
+            // Records with files say `$OUT` for a folder that is empty at first.
+            let out = scratch.path().to_string_lossy().into_owned();
+            let script = std::fs::read_to_string(root().join(&path)).unwrap().replace("$OUT", &out);
+            if let Err(error) = runner.run_script_with_name(&script, path.to_string_lossy()) {
+                failed.push(error.to_string());
+            }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));

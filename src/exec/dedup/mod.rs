@@ -35,7 +35,9 @@ use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::projection::{ProjectionMapping, ProjectionTargets};
+use datafusion::physical_expr::{EquivalenceProperties, OrderingRequirements, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
@@ -79,7 +81,7 @@ pub struct DedupExec {
     input: Arc<dyn ExecutionPlan>,
     request: Arc<DedupRequest>,
     layout: DedupLayout,
-    /// The order of the rows as the plan was made; no rule may give it up.
+    /// The order of the rows, which tells the first of equal ones; no rule may give it up.
     order: Option<OrderingRequirements>,
     /// What compares vectors in place of the CPU, and what EXPLAIN says of that.
     on_device: Option<OnDevice>,
@@ -90,8 +92,12 @@ pub struct DedupExec {
 
 impl DedupExec {
     /// A deduplication of `input`.
-    pub fn try_new(input: Arc<dyn ExecutionPlan>, request: Arc<DedupRequest>, layout: DedupLayout) -> Result<Self> {
-        let order = order_of(&input);
+    pub fn new(
+        input: Arc<dyn ExecutionPlan>,
+        request: Arc<DedupRequest>,
+        layout: DedupLayout,
+        order: Option<OrderingRequirements>,
+    ) -> Self {
         let schema = output_schema(&input.schema(), &request, &layout);
         let properties = PlanProperties::new(
             ordered_like(&input, &schema, &layout, rewritten(&request, &layout)),
@@ -100,18 +106,13 @@ impl DedupExec {
             input.boundedness(),
         );
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
-        Ok(Self { input, request, layout, order, on_device: None, placement: None, properties, metrics })
+        Self { input, request, layout, order, on_device: None, placement: None, properties, metrics }
     }
 
     /// What was asked for.
     pub fn request(&self) -> &DedupRequest {
         &self.request
     }
-}
-
-/// The order that a plan has, as something to ask for.
-pub(super) fn order_of(input: &Arc<dyn ExecutionPlan>) -> Option<OrderingRequirements> {
-    input.output_ordering().map(|order| OrderingRequirements::new(order.clone().into()))
 }
 
 fn output_schema(input: &Schema, request: &DedupRequest, layout: &DedupLayout) -> SchemaRef {
@@ -124,33 +125,26 @@ fn output_schema(input: &Schema, request: &DedupRequest, layout: &DedupLayout) -
 
 /// The text, for methods that cut it.
 fn rewritten(request: &DedupRequest, layout: &DedupLayout) -> Option<usize> {
-    match request.method {
-        Method::Lines(_) | Method::Substring(_) => layout.value,
-        Method::Exact(_) | Method::Fuzzy(_) | Method::Semantic(_) => None,
-    }
+    layout.value.filter(|_| request.method.cuts_text())
 }
 
-/// The orders of the input that the output has too: rows only go, and columns only move. Nothing is said of a column
-/// that is rewritten.
+/// What is known of the input's rows, order and equal columns, and holds for the output too: rows only go, and columns only
+/// move. Nothing is said of a column that is rewritten.
 fn ordered_like(
     input: &Arc<dyn ExecutionPlan>,
     schema: &SchemaRef,
     layout: &DedupLayout,
     rewritten: Option<usize>,
 ) -> EquivalenceProperties {
-    use datafusion::physical_expr::PhysicalSortExpr;
-    use datafusion::physical_expr::expressions::Column;
-    let moved = |order: &PhysicalSortExpr| {
-        let column = order.expr.downcast_ref::<Column>().filter(|column| rewritten != Some(column.index()))?;
-        let place = layout.visible.iter().position(|index| *index == column.index())?;
-        let moved: Arc<dyn PhysicalExpr> = Arc::new(Column::new(column.name(), place));
-        Some(PhysicalSortExpr::new(moved, order.options))
+    let column = |schema: &SchemaRef, index: usize| -> Arc<dyn PhysicalExpr> {
+        Arc::new(Column::new(schema.field(index).name(), index))
     };
-    let orderings = input.equivalence_properties().oeq_class().iter().filter_map(|ordering| {
-        let kept: Vec<PhysicalSortExpr> = ordering.iter().map_while(moved).collect();
-        LexOrdering::new(kept)
-    });
-    EquivalenceProperties::new_with_orderings(Arc::clone(schema), orderings)
+    let from = input.schema();
+    let moved = layout.visible.iter().enumerate().filter(|(_, index)| rewritten != Some(**index));
+    let mapping: ProjectionMapping = moved
+        .map(|(place, index)| (column(&from, *index), ProjectionTargets::from(vec![(column(schema, place), place)])))
+        .collect();
+    input.equivalence_properties().project(&mapping, Arc::clone(schema))
 }
 
 impl DisplayAs for DedupExec {
@@ -188,8 +182,9 @@ impl ExecutionPlan for DedupExec {
         vec![self.order.clone()]
     }
 
+    // It does; but a rule that reads this would move a sort from above to below, and so change what is decided here.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![false]
     }
 
     fn replace_children(
@@ -200,9 +195,9 @@ impl ExecutionPlan for DedupExec {
         let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
             return Err(crate::bug!("a deduplication takes one input").into());
         };
-        let node = Self::try_new(input, Arc::clone(&self.request), self.layout.clone())?;
-        let (order, on_device, placement) = (self.order.clone(), self.on_device.clone(), self.placement.clone());
-        Ok(Arc::new(Self { order, on_device, placement, ..node }))
+        let node = Self::new(input, Arc::clone(&self.request), self.layout.clone(), self.order.clone());
+        let (on_device, placement) = (self.on_device.clone(), self.placement.clone());
+        Ok(Arc::new(Self { on_device, placement, ..node }))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

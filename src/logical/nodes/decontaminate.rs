@@ -5,6 +5,8 @@
 //! is no evidence, so no filter passes below.
 //! Not here: finding the texts (`exec::dedup::decontaminate`).
 
+use super::SortColumn;
+use super::order::indices;
 use crate::dedup::{Decontaminate as Options, DecontaminateMode};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
@@ -42,25 +44,22 @@ pub struct Decontaminate {
     pub request: Arc<DecontaminateRequest>,
     /// Whole documents that go are wanted (`KeepDropped`), so no column may be taken from below.
     pub wants_dropped: bool,
-    /// A last column that numbers the pieces of each document (`KeepInputOrder`).
-    pub piece: Option<PieceNumber>,
+    /// What the documents are sorted by (`KeepInputOrder`).
+    pub order: Vec<SortColumn>,
+    /// What the evaluations are sorted by.
+    pub evals_order: Vec<SortColumn>,
+    /// The name of a last column that numbers the pieces of each document. Together with `order`, which no two documents
+    /// have in common, it tells the order of the rows.
+    pub piece: Option<String>,
     schema: DFSchemaRef,
-}
-
-/// A column that tells the order of the pieces of a document that was cut, and the order of the documents themselves.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PieceNumber {
-    /// Its name.
-    pub name: String,
-    /// What no two documents have in common and their rows are sorted by: a column, descending, nulls first.
-    pub after: Vec<(Column, bool, bool)>,
 }
 
 impl Decontaminate {
     /// A node over `input`, whose schema holds the columns that `request` names.
     pub fn new(input: LogicalPlan, evals: LogicalPlan, request: Arc<DecontaminateRequest>) -> Result<Self> {
         let schema = Arc::clone(input.schema());
-        Self { input, evals, request, wants_dropped: false, piece: None, schema }.laid_out()
+        let (order, evals_order) = (vec![], vec![]);
+        Self { input, evals, request, wants_dropped: false, order, evals_order, piece: None, schema }.laid_out()
     }
 
     /// The same, for a run that wants to see what goes.
@@ -68,9 +67,19 @@ impl Decontaminate {
         Self { wants_dropped: true, ..self }
     }
 
-    /// The same over other inputs; where documents fall into pieces, with their numbers in a last column.
-    pub fn with_inputs(&self, input: LogicalPlan, evals: LogicalPlan, piece: Option<PieceNumber>) -> Result<Self> {
-        Self { input, evals, piece, ..self.clone() }.laid_out()
+    /// The same over other inputs.
+    pub fn over(&self, input: LogicalPlan, evals: LogicalPlan) -> Result<Self> {
+        Self { input, evals, ..self.clone() }.laid_out()
+    }
+
+    /// The same over inputs that are sorted so; where documents fall into pieces, with their numbers in a last column.
+    pub fn sorted_by(
+        self,
+        order: Vec<SortColumn>,
+        evals_order: Vec<SortColumn>,
+        piece: Option<String>,
+    ) -> Result<Self> {
+        Self { order, evals_order, piece, ..self }.laid_out()
     }
 
     /// Whether one document may become several.
@@ -84,7 +93,7 @@ impl Decontaminate {
             .map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)))
             .collect();
         if let Some(piece) = &self.piece {
-            fields.push((None, Arc::new(Field::new(&piece.name, DataType::UInt64, false))));
+            fields.push((None, Arc::new(Field::new(piece, DataType::UInt64, false))));
         }
         let schema = DFSchema::new_with_metadata(fields, self.input.schema().metadata().clone())?;
         Ok(Self { schema: Arc::new(schema), ..self })
@@ -106,6 +115,8 @@ impl PartialEq for Decontaminate {
     fn eq(&self, other: &Self) -> bool {
         self.request == other.request
             && self.wants_dropped == other.wants_dropped
+            && self.order == other.order
+            && self.evals_order == other.evals_order
             && self.piece == other.piece
             && self.input == other.input
             && self.evals == other.evals
@@ -157,10 +168,8 @@ impl UserDefinedLogicalNodeCore for Decontaminate {
         match <[LogicalPlan; 2]>::try_from(inputs) {
             // DataFusion moves a condition that reads no column, as `random() < 0.5`, into every input; it is about the
             // documents. The binder puts no filter on the evaluations.
-            Ok([input, LogicalPlan::Filter(moved)]) => {
-                self.with_inputs(input, Arc::unwrap_or_clone(moved.input), self.piece.clone())
-            }
-            Ok([input, evals]) => self.with_inputs(input, evals, self.piece.clone()),
+            Ok([input, LogicalPlan::Filter(moved)]) => self.over(input, Arc::unwrap_or_clone(moved.input)),
+            Ok([input, evals]) => self.over(input, evals),
             Err(_) => Err(crate::bug!("Decontaminate takes two inputs, a rule gave it {n_inputs}").into()),
         }
     }
@@ -173,9 +182,9 @@ impl UserDefinedLogicalNodeCore for Decontaminate {
         let visible = self.visible_columns();
         let mut needed: Vec<usize> = output_columns.iter().filter_map(|index| visible.get(*index).copied()).collect();
         let request = &self.request;
-        let sorted_by = self.piece.iter().flat_map(|piece| &piece.after).map(|(column, ..)| column);
-        let read = request.hidden.iter().chain([&request.text]).chain(sorted_by);
+        let read = request.hidden.iter().chain([&request.text]);
         needed.extend(read.filter_map(|column| schema.maybe_index_of_column(column)));
+        needed.extend(indices(&self.order, schema));
         needed.sort_unstable();
         needed.dedup();
         Some(vec![needed, (0..self.evals.schema().fields().len()).collect()])

@@ -5,7 +5,8 @@
 //! No filter passes below by itself (`FilterBeforeDedup` knows when one may).
 //! Not here: the finding (`exec::dedup`).
 
-use super::only_input;
+use super::order::indices;
+use super::{SortColumn, only_input};
 use crate::dedup::{Against, ExtraColumn, Keep, Method};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
@@ -69,6 +70,8 @@ pub struct Dedup {
     pub request: Arc<DedupRequest>,
     /// Whole documents that go are wanted (`KeepDropped`), so no column may be taken from below.
     pub wants_dropped: bool,
+    /// What the rows are sorted by (`KeepInputOrder`): which of equal rows is the first depends on it.
+    pub order: Vec<SortColumn>,
     schema: DFSchemaRef,
 }
 
@@ -83,13 +86,18 @@ impl Dedup {
             fields.push((None, Arc::new(Field::new(name, extra_type(*column), true))));
         }
         let schema = DFSchema::new_with_metadata(fields, input.schema().metadata().clone())?;
-        Ok(Self { input, request, wants_dropped: false, schema: Arc::new(schema) })
+        Ok(Self { input, request, wants_dropped: false, order: vec![], schema: Arc::new(schema) })
     }
 
     /// The same over another input.
     pub fn over(&self, input: LogicalPlan) -> Result<Self> {
         let node = Self::new(input, Arc::clone(&self.request))?;
-        Ok(Self { wants_dropped: self.wants_dropped, ..node })
+        Ok(Self { wants_dropped: self.wants_dropped, order: self.order.clone(), ..node })
+    }
+
+    /// The same over an input that is sorted so.
+    pub fn sorted_by(self, order: Vec<SortColumn>) -> Self {
+        Self { order, ..self }
     }
 
     /// The same, for a run that wants to see what goes.
@@ -120,7 +128,10 @@ fn visible(schema: &DFSchema, request: &DedupRequest) -> impl Iterator<Item = us
 
 impl PartialEq for Dedup {
     fn eq(&self, other: &Self) -> bool {
-        self.request == other.request && self.wants_dropped == other.wants_dropped && self.input == other.input
+        self.request == other.request
+            && self.wants_dropped == other.wants_dropped
+            && self.order == other.order
+            && self.input == other.input
     }
 }
 
@@ -178,6 +189,7 @@ impl UserDefinedLogicalNodeCore for Dedup {
         // A text that nobody wants any more goes when its hash is known.
         let read = request.hidden.iter().chain(&request.key).chain(request.value_read()).chain(request.id_read());
         needed.extend(read.filter_map(|column| schema.maybe_index_of_column(column)));
+        needed.extend(indices(&self.order, schema));
         needed.sort_unstable();
         needed.dedup();
         Some(vec![needed])

@@ -5,12 +5,14 @@
 
 mod decontaminate;
 mod dedup;
+mod order;
 mod sample;
 mod screen;
 mod write;
 
-pub use decontaminate::{Decontaminate, DecontaminateRequest, PieceNumber};
+pub use decontaminate::{Decontaminate, DecontaminateRequest};
 pub use dedup::{Dedup, DedupRequest, extra_type};
+pub use order::SortColumn;
 pub use sample::{Percent, Sample, SampleAmount};
 pub use screen::Screen;
 pub use write::Write;

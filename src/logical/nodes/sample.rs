@@ -4,7 +4,8 @@
 //! order (`KeepInputOrder`), and no filter or limit may pass below: it would change the places.
 //! Not here: the choosing itself (`exec::SampleExec`).
 
-use super::only_input;
+use super::order::indices;
+use super::{SortColumn, only_input};
 use datafusion::common::DFSchemaRef;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
@@ -61,6 +62,20 @@ pub struct Sample {
     pub amount: SampleAmount,
     /// Another seed, another choice.
     pub seed: u64,
+    /// What the rows are sorted by (`KeepInputOrder`).
+    pub order: Vec<SortColumn>,
+}
+
+impl Sample {
+    /// A sample of `input`.
+    pub fn new(input: LogicalPlan, amount: SampleAmount, seed: u64) -> Self {
+        Self { input, amount, seed, order: vec![] }
+    }
+
+    /// The same of an input that is sorted so.
+    pub fn over(&self, input: LogicalPlan, order: Vec<SortColumn>) -> Self {
+        Self { input, order, ..*self }
+    }
 }
 
 impl PartialOrd for Sample {
@@ -94,11 +109,15 @@ impl UserDefinedLogicalNodeCore for Sample {
     }
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        Ok(Self { input: only_input("Sample", inputs)?, amount: self.amount, seed: self.seed })
+        Ok(self.over(only_input("Sample", inputs)?, self.order.clone()))
     }
 
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
-        Some(vec![output_columns.to_vec()])
+        let mut needed = output_columns.to_vec();
+        needed.extend(indices(&self.order, self.input.schema()));
+        needed.sort_unstable();
+        needed.dedup();
+        Some(vec![needed])
     }
 }
 

@@ -4,15 +4,14 @@ use super::function::NAME;
 use super::thresholds::{MOST_THRESHOLDS, Refusal, thresholds};
 use crate::diag::{Code, Span};
 use crate::logical::Binder;
+use crate::logical::constant::simplified;
 use crate::logical::tree::object_name;
 use crate::logical::verbs::{Bound, type_name};
 use crate::syntax::ast::{Slice, Sweep};
 use crate::syntax::one_line;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr as SqlExpr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
     Ident, SelectItem, Subscript, Value,
@@ -131,11 +130,7 @@ impl Binder<'_> {
     fn constant(&self, plan: &LogicalPlan, slice: Slice, what: &str) -> Bound<(SqlExpr, f64)> {
         let expr = self.expr(plan, slice)?;
         let planned = self.check(plan, &expr, slice.span)?;
-        let options = self.context.state.config_options().clone();
-        let context =
-            SimplifyContext::builder().with_schema(plan.schema().clone()).with_config_options(options).build();
-        let simplifier = ExprSimplifier::new(context);
-        let simple = simplifier.coerce(planned, plan.schema()).and_then(|expr| simplifier.simplify(expr));
+        let simple = simplified(self.context.state, plan.schema(), planned);
         let number = match simple {
             Ok(Expr::Literal(value, _)) if value.data_type().is_numeric() => value.cast_to(&DataType::Float64).ok(),
             _ => None,

@@ -11,8 +11,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
     details: "Words are parted at white space; with `normalize => 'words'` they are runs of letters, digits and `_` of the \
               text in lower case; with `'datatrove'` also numbers are 0, accents and punctuation are gone. Tokens are \
               runs of letters and digits, and every other character that is not white space; characters of scripts \
-              without spaces between words are one each. A document with too few words or tokens has no shingle, and \
-              `DEDUP FUZZY` never drops it; one with too few characters is one shingle, unless it is empty.",
+              without spaces between words are one each. A document with too few of them for one shingle is itself one, \
+              unless it has none at all; with `'datatrove'` too few words or tokens give none, as in datatrove. \
+              `DEDUP FUZZY` never drops a document without shingles.",
     params: &[Param::text("text", "the document"), SHINGLE, NORMALIZE],
     returns: Returns::Int64,
     examples: &[
@@ -21,7 +22,9 @@ pub(super) static SPEC: OpSpec = OpSpec {
         Example::of("shingle_count('the cat, the cat, the cat', 'words:2', 'none')", "3"),
         Example::of("shingle_count('short', 'chars:24')", "1"),
         Example::of("shingle_count('don''t', 'tokens:2')", "2"),
-        Example::of("shingle_count('one two three')", "0"),
+        Example::of("shingle_count('one two three')", "1"),
+        Example::of("shingle_count('one two three', normalize => 'datatrove')", "0"),
+        Example::of("shingle_count('')", "0"),
         Example::of("shingle_count(NULL)", "NULL"),
     ],
     effects: Effects::PURE,

@@ -16,8 +16,8 @@ pub(super) static SPEC: OpSpec = OpSpec {
               unless it ends in `.`, `?`, `!`, `\"` or `'` and not in `...`; is left out with fewer than \
               `min_words_per_line` words; drops the document with \"lorem ipsum\"; is left out with \"javascript\"; drops \
               the document with `{`; is left out with one of six phrases about cookies and policies. The rest, joined by \
-              line feeds and trimmed, is `text`; `sentences` counts the sentences of each kept line \
-              does, up to the rule that drops the document. `reason` is `lorem_ipsum`, `curly_bracket` or, with fewer \
+              line feeds and trimmed, is `text`; `sentences` counts the sentences of each kept line as datatrove's \
+              white-space tokenizer does, up to the rule that drops the document. `reason` is `lorem_ipsum`, `curly_bracket` or, with fewer \
               than `min_num_sentences`, `too_few_sentences`; `''` for a document that is kept. -1 switches off a rule \
               with a number. datatrove's `C4QualityFilter`, whose names the options have. An empty document gives \
               `''`, 0 and, unless switched off, `too_few_sentences`.",

@@ -2,9 +2,11 @@
 //!
 //! Invariant: the plan has all columns of the plan that it replaces, under the same names, and perhaps hidden ones.
 
+use crate::logical::nodes::SortColumn;
 use crate::sources::POSITION_COLUMN;
 use arrow::datatypes::FieldRef;
 use arrow::row::{RowConverter, SortField};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, TableReference};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Sort, SortExpr};
@@ -111,6 +113,18 @@ impl Carried {
         }
     }
 
+    /// What the rows are sorted by, for a node that must name it.
+    pub fn sort_columns(&self) -> Vec<SortColumn> {
+        let schema = self.plan.schema();
+        let keys = self.order.iter().flat_map(|order| &order.keys);
+        keys.map(|key| SortColumn {
+            column: Column::from(schema.qualified_field(key.index)),
+            descending: !key.asc,
+            nulls_first: key.nulls_first,
+        })
+        .collect()
+    }
+
     /// Without the hidden columns: exactly the columns of `schema`.
     pub fn strip(self, schema: &DFSchemaRef) -> Result<LogicalPlan> {
         if self.plan.schema().columns() == schema.columns() {
@@ -123,6 +137,32 @@ impl Carried {
 
 pub(super) fn column(schema: &DFSchemaRef, index: usize) -> Expr {
     Expr::Column(Column::from(schema.qualified_field(index)))
+}
+
+/// The keys without those that are decided by an earlier one.
+pub(super) fn without_repeats(keys: Vec<Key>) -> Vec<Key> {
+    let mut kept: Vec<Key> = vec![];
+    for key in keys {
+        if kept.iter().all(|earlier| earlier.index != key.index) {
+            kept.push(key);
+        }
+    }
+    kept
+}
+
+/// The first number that no hidden column of the plan has: a plan may come here a second time (`CREATE TABLE … AS`).
+pub(super) fn n_names_taken(plan: &LogicalPlan) -> Result<usize> {
+    let mut n_taken = 0;
+    plan.apply_with_subqueries(|node| {
+        for field in node.schema().fields() {
+            let number = field.name().strip_prefix(POSITION_COLUMN).and_then(|rest| rest.strip_prefix('_'));
+            if let Some(number) = number.and_then(|number| number.parse::<usize>().ok()) {
+                n_taken = n_taken.max(number.saturating_add(1));
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(n_taken)
 }
 
 /// Whether a column is one of this rule's.

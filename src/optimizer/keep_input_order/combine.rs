@@ -11,9 +11,13 @@ use datafusion::logical_expr::{Expr, ExprFunctionExt, Join, LogicalPlan, Project
 use std::sync::Arc;
 
 impl Walk<'_> {
-    /// Left rows in their order; the matches of each in theirs.
+    /// Left rows in their order; the matches of each in theirs; last, right rows without a partner.
     pub(super) fn join(&self, join: Join) -> Result<Carried> {
-        let left = self.visit(Arc::unwrap_or_clone(join.left))?;
+        let mut left = self.visit(Arc::unwrap_or_clone(join.left))?;
+        if matches!(join.join_type, JoinType::Right | JoinType::Full) && left.order.is_some() {
+            // A position is never null but where there is no partner, and nulls come last.
+            left = self.numbered(left)?;
+        }
         let right = self.visit(Arc::unwrap_or_clone(join.right))?;
         let n_left = left.plan.schema().fields().len();
         let left_keys = left.order.map(|order| order.keys);
@@ -63,7 +67,13 @@ impl Walk<'_> {
         for (branch, visible) in branches {
             let (plan, position, branch_spans) = self.position(branch)?;
             let position = position::after(position, n_spans).alias(&name);
-            let exprs = visible.columns().into_iter().map(Expr::Column).chain([position]).collect();
+            // Under the union's names: DataFusion looks for them in the one branch that is left when others are empty.
+            let exprs = visible.columns().into_iter().zip(union.schema.columns()).map(|(column, wanted)| {
+                let is_named_so = column == wanted;
+                let column = Expr::Column(column);
+                if is_named_so { column } else { column.alias_qualified(wanted.relation, wanted.name) }
+            });
+            let exprs = exprs.chain([position]).collect();
             inputs.push(Arc::new(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?)));
             n_spans += branch_spans;
         }
@@ -74,8 +84,23 @@ impl Walk<'_> {
         Ok(Carried::known(plan, Order::of(vec![Key::ascending(n_columns)]).of_positions(n_spans)))
     }
 
+    /// The plan with its order in one column, a position.
+    fn numbered(&self, plan: Carried) -> Result<Carried> {
+        if let Some(Order { keys, spans: Some(_), .. }) = &plan.order
+            && keys.len() == 1
+        {
+            return Ok(plan);
+        }
+        let schema = Arc::clone(plan.plan.schema());
+        let (plan, position, spans) = self.position(plan)?;
+        let mut exprs: Vec<Expr> = schema.columns().into_iter().map(Expr::Column).collect();
+        exprs.push(position.alias(self.name()));
+        let order = Order::of(vec![Key::ascending(exprs.len() - 1)]).of_positions(spans);
+        Ok(Carried::known(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?), order))
+    }
+
     /// The plan, the position of each of its rows, and how many times 2⁶⁴ bounds it.
-    fn position(&self, branch: Carried) -> Result<(LogicalPlan, Expr, u64)> {
+    pub(super) fn position(&self, branch: Carried) -> Result<(LogicalPlan, Expr, u64)> {
         let order = branch.order.unwrap_or_else(|| Order::of(vec![]));
         match (order.keys.as_slice(), order.spans) {
             ([], _) => Ok((branch.plan, lit(0_u64), 1)),

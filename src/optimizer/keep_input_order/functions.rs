@@ -3,7 +3,7 @@
 //! Invariant: the column that a call makes keeps its name.
 
 use super::carried::Carried;
-use datafusion::common::Result;
+use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::{Expr, SortExpr, WindowFrameUnits};
 
@@ -29,7 +29,7 @@ fn order_aggregate(expr: Expr, order: &[SortExpr]) -> Expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params })
             if ORDERED_AGGREGATES.contains(&func.name()) && !params.distinct =>
         {
-            params.order_by.extend(order.iter().cloned());
+            extend(&mut params.order_by, order);
             Expr::AggregateFunction(AggregateFunction { func, params })
         }
         other => other,
@@ -49,17 +49,63 @@ fn order_window(expr: Expr, order: &[SortExpr]) -> Expr {
             Expr::Alias(alias)
         }
         Expr::WindowFunction(mut window) if depends_on_each_row(&window) => {
-            window.params.order_by.extend(order.iter().cloned());
+            extend(&mut window.params.order_by, order);
             Expr::WindowFunction(window)
         }
         other => other,
     }
 }
 
+/// Windows and aggregates over orders that are columns, and what computes these columns. DataFusion 55 does not see that
+/// rows are sorted by some expressions, as `abs(coalesce(a, b))`, and refuses its own plan.
+pub(super) fn computed_keys(calls: Vec<Expr>, name: impl Fn() -> String) -> Result<(Vec<Expr>, Vec<Expr>)> {
+    let mut columns: Vec<(Expr, String)> = vec![];
+    let mut as_column = |expr: Expr| {
+        let known = columns.iter().find(|(computed, _)| *computed == expr).map(|(_, name)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let name = name();
+            columns.push((expr, name.clone()));
+            name
+        });
+        Expr::Column(Column::new_unqualified(name))
+    };
+    let mut changed = vec![];
+    for call in calls {
+        changed.push(keep_name(call, |mut call| {
+            let mut inner = &mut call;
+            while let Expr::Alias(alias) = inner {
+                inner = &mut alias.expr;
+            }
+            let order_by = match inner {
+                Expr::WindowFunction(window) => Some(&mut window.params.order_by),
+                // DISTINCT aggregates can only be ordered by their argument.
+                Expr::AggregateFunction(call) if !call.params.distinct => Some(&mut call.params.order_by),
+                _ => None,
+            };
+            for key in order_by.into_iter().flatten() {
+                if !matches!(key.expr, Expr::Column(_) | Expr::Literal(..)) {
+                    key.expr = as_column(std::mem::take(&mut key.expr));
+                }
+            }
+            call
+        })?);
+    }
+    Ok((changed, columns.into_iter().map(|(expr, name)| expr.alias(name)).collect()))
+}
+
 fn depends_on_each_row(window: &WindowFunction) -> bool {
     let name = window.fun.name();
     let over_rows = window.params.window_frame.units == WindowFrameUnits::Rows;
     ROW_BY_ROW.contains(&name) || (over_rows && !matches!(name, "rank" | "dense_rank" | "percent_rank" | "cume_dist"))
+}
+
+/// Adds what breaks ties. What an earlier key decides does not, and DataFusion would stumble over it.
+fn extend(order_by: &mut Vec<SortExpr>, order: &[SortExpr]) {
+    for key in std::mem::take(order_by).iter().chain(order) {
+        if order_by.iter().all(|earlier| earlier.expr != key.expr) {
+            order_by.push(key.clone());
+        }
+    }
 }
 
 fn sort_exprs(input: &Carried) -> Vec<SortExpr> {

@@ -80,7 +80,7 @@ impl DeviceProgram {
     }
 
     pub(super) fn value(&mut self, expr: &Expr) -> Taken<ValueId> {
-        let expr = &unmarked(Arc::clone(expr));
+        let expr = &unmarked(Arc::clone(expr)).map_err(|error| expression(error.to_string()))?;
         if let Some(column) = expr.downcast_ref::<Column>() {
             let column = self.column(column)?;
             return self.push(Value::Column(column));

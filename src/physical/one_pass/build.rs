@@ -8,14 +8,13 @@ use super::labels::Labels;
 use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
 use crate::exec::{Compared, Estimate, Narrow, Program, ProgramStep as Step, Rule, Work, best};
-use crate::logical::{Hint, OperatorCall, unhinted};
+use crate::logical::{GetField, Hint, OperatorCall, unhinted};
 use crate::ops::{Cpu, Needs, Range, Stage};
 use crate::optimizer::unmarked;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion, TreeNodeRewriter, TreeNodeVisitor};
 use datafusion::error::Result;
-use datafusion::functions::core::getfield::GetFieldFunc;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, LambdaExpr, Literal, NotExpr};
 use datafusion::physical_expr::utils::collect_columns;
@@ -78,7 +77,7 @@ impl<'a> Builder<'a> {
     pub fn add(&mut self, node: &dyn ExecutionPlan) -> Result<()> {
         if let Some(filter) = node.downcast_ref::<FilterExec>() {
             for condition in split_conjunction(filter.predicate()) {
-                let condition = self.rewrite(unmarked(Arc::clone(condition)))?;
+                let condition = self.rewrite(unmarked(Arc::clone(condition))?)?;
                 self.conditions.push(condition);
             }
             if let Some(projection) = filter.projection() {
@@ -91,7 +90,7 @@ impl<'a> Builder<'a> {
         };
         let mut columns = Vec::with_capacity(projection.expr().len());
         for made in projection.expr() {
-            let expr = self.rewrite(Arc::clone(&made.expr))?;
+            let expr = self.rewrite(unmarked(Arc::clone(&made.expr))?)?;
             let is_simple = expr.is::<Column>() || expr.is::<Literal>();
             let expr = if is_simple || !self.share { expr } else { self.slot(expr, None)? };
             if let Some(slot) = self.slot_of(&expr) {
@@ -380,8 +379,7 @@ impl<'n> TreeNodeVisitor<'n> for FieldReads {
 
     fn f_down(&mut self, node: &'n Self::Node) -> Result<TreeNodeRecursion> {
         let is_it = |expr: &Self::Node| expr.downcast_ref::<Column>().is_some_and(|read| read.index() == self.column);
-        let get_field =
-            node.downcast_ref::<ScalarFunctionExpr>().filter(|call| call.fun().inner().is::<GetFieldFunc>());
+        let get_field = node.downcast_ref::<ScalarFunctionExpr>().filter(|call| call.fun().inner().is::<GetField>());
         if let Some([of, name, ..]) = get_field.map(ScalarFunctionExpr::args)
             && is_it(of)
             && let Some(ScalarValue::Utf8(Some(name))) = name.downcast_ref::<Literal>().map(Literal::value)

@@ -5,6 +5,7 @@
 
 use crate::exec::COMPUTED;
 use crate::logical::OperatorCall;
+use crate::optimizer::FENCED;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
@@ -29,8 +30,8 @@ pub(super) struct Labels {
 impl Labels {
     /// The query calls a slot so. The first name stays.
     pub fn name(&mut self, slot: usize, name: &str) {
-        // Names that DataFusion makes up for what it found twice.
-        if !name.starts_with("__common_expr") {
+        // Names that DataFusion makes up for what it found twice, and `GuardFailingConditions` for conditions.
+        if !name.starts_with("__common_expr") && !name.starts_with(FENCED) {
             self.names.entry(slot).or_insert_with(|| name.to_string());
         }
     }

@@ -31,6 +31,7 @@ mod tests;
 use crate::cost::FunctionPrices;
 use crate::exec::{AnnotateExec, AnnotateOptions, Program};
 use crate::logical::Resources;
+use crate::optimizer::unmarked;
 use aggregate::with_calls_below;
 pub(in crate::physical) use build::Builder;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -153,6 +154,8 @@ impl Traits {
     fn of(node: &dyn ExecutionPlan) -> Result<Self> {
         let mut traits = Self::default();
         node.apply_expressions(&mut |expr: &Arc<dyn PhysicalExpr>| {
+            // A mark is volatile and goes; what it marks is not.
+            let expr = &unmarked(Arc::clone(expr))?;
             traits.is_volatile |= is_volatile(expr);
             expr.apply(|part| {
                 traits.has_lambda |= part.is::<LambdaExpr>();

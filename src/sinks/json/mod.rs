@@ -5,8 +5,9 @@
 //! - `_extra`, a text column that holds a JSON object, carries the fields that did not fit the schema when the document
 //!   was read. Its members become ordinary fields again: in the place of a null column of that name, else at the end.
 //!   A member whose column has a value loses to it. Text in `_extra` that is no object is written as it is.
-//! - Numbers keep their shortest exact form; NaN and infinities, which JSON cannot say, are `null`. Decimals are
-//!   numbers, binary is hex text, dates and times are ISO 8601 text.
+//! - Numbers keep their shortest exact form. What JSON has no number for is text: `"NaN"`, `"Infinity"` and `"-Infinity"`,
+//!   as Spark and Protocol Buffers write it; our reader takes such text in a column of numbers for what it was. Decimals
+//!   are numbers, binary is hex text, dates and times are ISO 8601 text.
 //! - Strings are escaped only where JSON demands it; everything else stays UTF-8.
 //!
 //! Invariant: each row is one line of valid JSON. Not here: where chunks and files are cut (`lines.rs`).
@@ -16,6 +17,8 @@ mod rows;
 mod value;
 
 pub(super) use rows::JsonRows;
+pub(crate) use rows::write_json_lines;
+pub(crate) use value::json_values;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -31,10 +31,16 @@ type Member<'a> = (String, sonic_rs::LazyValue<'a>);
 
 impl<'a> JsonRows<'a> {
     pub fn new(batch: &'a RecordBatch) -> Result<JsonRows<'a>> {
+        Self::of(batch, true)
+    }
+
+    /// `opens_extra`: the members of `_extra` become fields.
+    fn of(batch: &'a RecordBatch, opens_extra: bool) -> Result<JsonRows<'a>> {
         let schema = batch.schema_ref();
         let is_extra = |i: usize| {
             let field = schema.field(i);
-            field.name() == EXTRA
+            opens_extra
+                && field.name() == EXTRA
                 && matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         };
         let mut columns = Vec::with_capacity(batch.num_columns());
@@ -60,6 +66,12 @@ impl<'a> JsonRows<'a> {
         }
         Ok(())
     }
+}
+
+/// Appends the rows of a batch as lines, each column as it is, `_extra` too.
+pub(crate) fn write_json_lines(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+    let rows = JsonRows::of(batch, false)?;
+    (0..batch.num_rows()).try_for_each(|row| rows.encode(row, out))
 }
 
 impl EncodeRow for JsonRows<'_> {

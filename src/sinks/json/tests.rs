@@ -29,6 +29,7 @@ fn scalars_keep_their_exact_value_and_nulls_are_written() {
         ("u", Arc::new(UInt64Array::from(vec![u64::MAX, 0]))),
         ("f", Arc::new(Float64Array::from(vec![0.1, f64::NAN]))),
         ("g", Arc::new(Float32Array::from(vec![0.1, f32::INFINITY]))),
+        ("h", Arc::new(Float64Array::from(vec![-f64::NAN, f64::NEG_INFINITY]))),
         ("b", Arc::new(BooleanArray::from(vec![Some(true), None]))),
         ("d", Arc::new(Decimal128Array::from(vec![-105, 5]).with_precision_and_scale(10, 2).unwrap())),
         ("x", Arc::new(BinaryArray::from_vec(vec![b"\x00\xff", b""]))),
@@ -37,10 +38,10 @@ fn scalars_keep_their_exact_value_and_nulls_are_written() {
         ("n", Arc::new(NullArray::new(2))),
     ]);
     let expected = concat!(
-        r#"{"t":"a \"b\"","i":-9223372036854775808,"u":18446744073709551615,"f":0.1,"g":0.1,"b":true,"d":-1.05,"#,
+        r#"{"t":"a \"b\"","i":-9223372036854775808,"u":18446744073709551615,"f":0.1,"g":0.1,"h":"NaN","b":true,"d":-1.05,"#,
         r#""x":"00ff","day":"1970-01-01","at":"1970-01-01T00:00:01.500Z","n":null}"#,
         "\n",
-        r#"{"t":null,"i":9223372036854775807,"u":0,"f":null,"g":null,"b":null,"d":0.05,"#,
+        r#"{"t":null,"i":9223372036854775807,"u":0,"f":"NaN","g":"Infinity","h":"-Infinity","b":null,"d":0.05,"#,
         r#""x":"","day":"2022-01-08","at":"1970-01-01T00:00:00Z","n":null}"#,
         "\n",
     );

@@ -126,9 +126,9 @@ impl<'a> Column<'a> {
             Values::UInt16(array) => write_number(array.value(row), out)?,
             Values::UInt32(array) => write_number(array.value(row), out)?,
             Values::UInt64(array) => write_number(array.value(row), out)?,
-            Values::Float16(array) => write_number(array.value(row).to_f32(), out)?,
-            Values::Float32(array) => write_number(array.value(row), out)?,
-            Values::Float64(array) => write_number(array.value(row), out)?,
+            Values::Float16(array) => write_float(array.value(row).to_f32(), out)?,
+            Values::Float32(array) => write_float(array.value(row), out)?,
+            Values::Float64(array) => write_float(array.value(row), out)?,
             Values::Utf8(array) => write_string(array.value(row), out),
             Values::LargeUtf8(array) => write_string(array.value(row), out),
             Values::Utf8View(array) => write_string(array.value(row), out),
@@ -194,7 +194,32 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Shortest exact form; NaN and infinities become `null`.
+/// A number, or the name of what JSON has no number for.
+fn write_float(number: impl serde::Serialize + Into<f64> + Copy, out: &mut Vec<u8>) -> Result<()> {
+    let value: f64 = number.into();
+    match value {
+        _ if value.is_finite() => return write_number(number, out),
+        _ if value.is_nan() => out.extend_from_slice(b"\"NaN\""),
+        f64::INFINITY => out.extend_from_slice(b"\"Infinity\""),
+        _ => out.extend_from_slice(b"\"-Infinity\""),
+    }
+    Ok(())
+}
+
+/// The values of an array, each as JSON; nothing for null.
+pub(crate) fn json_values(array: &dyn Array) -> Result<Vec<Vec<u8>>> {
+    let column = Column::new(array).map_err(unwritable)?;
+    let value = |row| {
+        let mut value = vec![];
+        if !column.is_null(row) {
+            column.write(row, &mut value)?;
+        }
+        Ok(value)
+    };
+    (0..array.len()).map(value).collect()
+}
+
+/// Shortest exact form.
 fn write_number(number: impl serde::Serialize, out: &mut Vec<u8>) -> Result<()> {
     serde_json::to_writer(out, &number).map_err(|error| bug!("a number was not written: {error}"))
 }

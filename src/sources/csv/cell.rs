@@ -1,7 +1,7 @@
 //! The values of CSV fields and the columns they go into.
 
 use crate::sources::rejects::RejectKind;
-use arrow::array::{ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow::array::{ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
 use arrow::datatypes::{DataType, Field};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub(super) type Trouble = (RejectKind, String);
 pub(super) enum CsvColumn {
     Bool(BooleanBuilder),
     Int(Int64Builder),
+    UInt(UInt64Builder),
     Float(Float64Builder),
     Text(StringBuilder),
 }
@@ -22,18 +23,20 @@ pub(super) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
+    UInt(u64),
     Float(f64),
     Text(&'a str),
 }
 
-/// The value of a field. An empty field is null, or for text the empty string.
-pub(super) fn parse_cell<'a>(field: &Field, text: &'a str) -> Result<Cell<'a>, Trouble> {
+/// The value of a field. An empty one is null, or an empty text if it is quoted in a column of text.
+pub(super) fn parse_cell<'a>(field: &Field, text: &'a str, is_quoted: bool) -> Result<Cell<'a>, Trouble> {
     let parsed = match field.data_type() {
-        DataType::Utf8 => Some(Cell::Text(text)),
+        DataType::Utf8 if is_quoted || !text.is_empty() => Some(Cell::Text(text)),
         _ if text.is_empty() => Some(Cell::Null),
         DataType::Boolean => parse_bool(text).map(Cell::Bool),
         DataType::Int64 => text.parse().ok().map(Cell::Int),
-        _ => parse_float(text).map(Cell::Float),
+        DataType::UInt64 => text.parse().ok().map(Cell::UInt),
+        _ => parse_float(text).filter(|value| is_exact(text, *value)).map(Cell::Float),
     };
     parsed.ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
@@ -53,15 +56,20 @@ pub(super) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number that prints as it was written: `007` and `+5` are text.
-pub(super) fn parse_int(text: &str) -> Option<i64> {
+/// Whether a text is a whole number that prints as it was written, of any size: `007` and `+5` are text.
+pub(super) fn is_whole_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_plain = digits == "0" && digits == text || digits.starts_with(|c: char| ('1'..='9').contains(&c));
-    if is_plain { text.parse().ok() } else { None }
+    text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c)) && digits.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// A number with digits; `nan`, `inf` and what overflows are text.
+/// A number with digits, or one of the names that programs print for what is none. What overflows is text.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
+    match text {
+        "NaN" | "nan" => return Some(f64::NAN),
+        "inf" | "Infinity" => return Some(f64::INFINITY),
+        "-inf" | "-Infinity" => return Some(f64::NEG_INFINITY),
+        _ => {}
+    }
     let digits = text.strip_prefix('-').unwrap_or(text);
     let has_leading_zero = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || has_leading_zero {
@@ -70,11 +78,18 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
+/// Whether a whole number is still itself as floating point. A fraction is rounded, as everywhere.
+fn is_exact(text: &str, value: f64) -> bool {
+    const ALWAYS_EXACT_DIGITS: usize = 15;
+    text.len() <= ALWAYS_EXACT_DIGITS || !is_whole_number(text) || format!("{value:.0}") == text
+}
+
 impl CsvColumn {
     pub fn new(data_type: &DataType) -> Self {
         match data_type {
             DataType::Boolean => Self::Bool(BooleanBuilder::new()),
             DataType::Int64 => Self::Int(Int64Builder::new()),
+            DataType::UInt64 => Self::UInt(UInt64Builder::new()),
             DataType::Float64 => Self::Float(Float64Builder::new()),
             _ => Self::Text(StringBuilder::new()),
         }
@@ -84,10 +99,12 @@ impl CsvColumn {
         match (self, cell) {
             (Self::Bool(column), Cell::Bool(value)) => column.append_value(value),
             (Self::Int(column), Cell::Int(value)) => column.append_value(value),
+            (Self::UInt(column), Cell::UInt(value)) => column.append_value(value),
             (Self::Float(column), Cell::Float(value)) => column.append_value(value),
             (Self::Text(column), Cell::Text(value)) => column.append_value(value),
             (Self::Bool(column), _) => column.append_null(),
             (Self::Int(column), _) => column.append_null(),
+            (Self::UInt(column), _) => column.append_null(),
             (Self::Float(column), _) => column.append_null(),
             (Self::Text(column), _) => column.append_null(),
         }
@@ -97,6 +114,7 @@ impl CsvColumn {
         match self {
             Self::Bool(column) => Arc::new(column.finish()),
             Self::Int(column) => Arc::new(column.finish()),
+            Self::UInt(column) => Arc::new(column.finish()),
             Self::Float(column) => Arc::new(column.finish()),
             Self::Text(column) => Arc::new(column.finish()),
         }

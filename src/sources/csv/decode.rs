@@ -2,10 +2,11 @@
 
 use super::CsvReader;
 use super::cell::{Cell, CsvColumn, Trouble, parse_cell};
-use super::place::{LineCounter, Place};
+use super::place::{LineCounter, RecordPlace};
+use super::quotes::quoted_fields;
 use crate::sources::compression::{ByteCount, ByteStream};
-use crate::sources::format::{Origin, Rows, Scan};
-use crate::sources::rejects::{Reject, RejectKind};
+use crate::sources::format::{Origin, Place, Rows, Scan};
+use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
 use csv::ByteRecord;
 
@@ -13,7 +14,7 @@ use csv::ByteRecord;
 pub(super) struct CsvDecoder {
     reader: CsvReader,
     scan: Scan,
-    file: usize,
+    piece: usize,
     records: csv::Reader<LineCounter<ByteStream>>,
     count: ByteCount,
     /// For each field of a record its column; known after the first record.
@@ -22,9 +23,21 @@ pub(super) struct CsvDecoder {
 }
 
 impl CsvDecoder {
-    pub fn new(reader: CsvReader, file: usize, stream: ByteStream, count: ByteCount, scan: Scan) -> Self {
+    /// `first`: the first record of the file, if the piece does not begin with it.
+    pub fn new(
+        reader: CsvReader,
+        piece: usize,
+        stream: ByteStream,
+        count: ByteCount,
+        scan: Scan,
+        first: Option<ByteRecord>,
+    ) -> Self {
         let records = reader.dialect.reader(LineCounter::new(stream));
-        Self { reader, scan, file, records, count, mapping: None, is_end: false }
+        let mut decoder = Self { reader, scan, piece, records, count, mapping: None, is_end: false };
+        if let Some(first) = first {
+            decoder.map_columns(&first);
+        }
+        decoder
     }
 
     fn next_batch(&mut self) -> Result<Option<Rows>> {
@@ -35,6 +48,8 @@ impl CsvDecoder {
         let mut n_bytes = 0;
         let mut record = ByteRecord::new();
         while !self.is_end && origins.len() < self.scan.batch_rows && n_bytes < self.scan.batch_bytes {
+            let start = self.records.position().byte();
+            self.records.get_mut().begin_record(start);
             match self.records.read_byte_record(&mut record) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -42,8 +57,9 @@ impl CsvDecoder {
                     break;
                 }
                 Err(error) => {
-                    let place = self.records.position();
-                    self.scan.reject_rest(self.file, place.line(), place.byte(), error)?;
+                    let at = self.records.position();
+                    let place = Place { piece: self.piece, line: at.line(), byte_offset: at.byte() };
+                    self.scan.reject_rest(place, error)?;
                     self.is_end = true;
                     break;
                 }
@@ -56,14 +72,15 @@ impl CsvDecoder {
             }
             n_bytes += record.as_slice().len();
             let place = self.records.get_mut().place_of(record.position().map_or(0, csv::Position::byte));
-            match self.cells(&record) {
+            let raw = self.records.get_ref().record(self.records.position().byte());
+            match self.cells(&record, raw) {
                 Ok(cells) => {
                     for (column, index) in columns.iter_mut().zip(self.scan.projection.iter()) {
                         column.append(cells[*index]);
                     }
-                    origins.push(Origin { file: self.file as u32, row: place.line });
+                    origins.push(Origin { piece: self.piece as u32, row: place.line });
                 }
-                Err(trouble) => self.reject(&record, place, trouble)?,
+                Err(trouble) => self.reject(raw, place, trouble)?,
             }
         }
         self.scan.counters.bytes_scanned.add(self.count.take() as usize);
@@ -85,42 +102,35 @@ impl CsvDecoder {
         self.mapping = Some(mapping);
     }
 
-    /// The value of each column of the schema.
-    fn cells<'a>(&self, record: &'a ByteRecord) -> Result<Vec<Cell<'a>>, Trouble> {
+    /// The value of each column of the schema. `raw` is the record as it stands in the file.
+    fn cells<'a>(&self, record: &'a ByteRecord, raw: &[u8]) -> Result<Vec<Cell<'a>>, Trouble> {
         let mapping = self.mapping.as_deref().unwrap_or_default();
         if record.len() != mapping.len() {
             let reason = format!("the record has {} fields, the file {}", record.len(), mapping.len());
             return Err((RejectKind::WrongFieldCount, reason));
         }
         let mut cells = vec![Cell::Null; self.reader.names.len()];
-        for (field, column) in record.iter().zip(mapping) {
+        // Quotes say something only about empty fields.
+        let quoted = match record.iter().any(<[u8]>::is_empty) {
+            true => quoted_fields(raw, self.reader.dialect.delimiter),
+            false => Vec::new(),
+        };
+        for (at, (field, column)) in record.iter().zip(mapping).enumerate() {
             let text = std::str::from_utf8(field).map_err(|error| {
                 let reason = format!("not UTF-8: byte {} of a field is invalid", error.valid_up_to() + 1);
                 (RejectKind::InvalidText, reason)
             })?;
             if let Some(column) = column {
-                cells[*column] = parse_cell(self.reader.schema.field(*column), text)?;
+                let is_quoted = quoted.get(at).copied().unwrap_or(false);
+                cells[*column] = parse_cell(self.reader.schema.field(*column), text, is_quoted)?;
             }
         }
         Ok(cells)
     }
 
-    fn reject(&self, record: &ByteRecord, place: Place, (kind, reason): Trouble) -> Result<()> {
-        let mut raw =
-            csv::WriterBuilder::new().delimiter(self.reader.dialect.delimiter).flexible(true).from_writer(vec![]);
-        let written = raw.write_byte_record(record).and_then(|()| Ok(raw.flush()?));
-        let mut raw = raw.into_inner().unwrap_or_default();
-        if written.is_ok() && raw.last() == Some(&b'\n') {
-            raw.pop();
-        }
-        self.scan.counters.reject(Reject {
-            file: self.scan.input.files[self.file].name.clone(),
-            line: place.line,
-            byte_offset: place.byte_offset,
-            kind,
-            reason,
-            raw,
-        })
+    fn reject(&self, raw: &[u8], at: RecordPlace, (kind, reason): Trouble) -> Result<()> {
+        let place = Place { piece: self.piece, line: at.line, byte_offset: at.byte_offset };
+        self.scan.reject(place, kind, reason, raw.to_vec())
     }
 }
 

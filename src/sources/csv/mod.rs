@@ -1,24 +1,34 @@
 //! CSV and TSV: records with quotes, a header of names, types learnt from the sample.
 //!
-//! A quoted field may hold line ends, so a file cannot be cut at any newline: one partition reads one file.
+//! An empty field is null and `""` an empty text, as Postgres, Spark and our writer have it. In a column of numbers or
+//! truth values both are null.
+//!
+//! A quoted field may hold line ends, so a file is not cut at any newline (`ends.rs`). A packed file is one piece.
 //! Every declared or learnt column of a record is checked, also those a query does not read, so that whether a record
 //! is rejected does not depend on the query.
 
 mod cell;
 mod decode;
+mod ends;
 mod place;
+mod quotes;
 
-use self::cell::{parse_bool, parse_float, parse_int};
+use self::cell::{is_whole_number, parse_bool, parse_float};
 use self::decode::CsvDecoder;
+pub(crate) use self::ends::{RecordEnds, SeenBlocks};
+use self::place::without_line_ends;
+use self::quotes::{needs_no_quotes, quoted_fields};
 use crate::Result;
-use crate::sources::format::{FormatReader, Opened, RowsIter, Scan, Stop, Unit};
-use crate::sources::queue::Lane;
+use crate::sources::format::{FormatReader, Input, Opened, Place, RowsIter, Scan, Stop, Unit};
+use crate::sources::queue::UnitSender;
 use crate::sources::sample::Sample;
 use crate::sources::spec::{ColumnSpec, Format, SourceOptions};
+use crate::sources::split::{Extent, Piece, byte_ranges};
 use crate::sources::table::free_column_name;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use csv::ByteRecord;
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Reads separated values into known columns.
@@ -36,6 +46,11 @@ struct Dialect {
     has_header: bool,
 }
 
+/// What separates the fields of a CSV or TSV file; `None` for other formats.
+pub(crate) fn delimiter_of(format: Format, options: &SourceOptions) -> Option<u8> {
+    matches!(format, Format::Csv | Format::Tsv).then(|| Dialect::of(format, options).delimiter)
+}
+
 impl Dialect {
     fn of(format: Format, options: &SourceOptions) -> Self {
         let usual = if format == Format::Tsv { b'\t' } else { b',' };
@@ -44,6 +59,24 @@ impl Dialect {
 
     fn reader<R: Read>(self, stream: R) -> csv::Reader<R> {
         csv::ReaderBuilder::new().delimiter(self.delimiter).has_headers(false).flexible(true).from_reader(stream)
+    }
+
+    /// The records of a beginning, each with its bytes.
+    fn records(self, text: &[u8], is_whole: bool) -> Vec<(ByteRecord, &[u8])> {
+        let mut reader = self.reader(text);
+        let mut records = Vec::new();
+        let mut record = ByteRecord::new();
+        let mut start = 0;
+        while reader.read_byte_record(&mut record).unwrap_or(false) {
+            let end = reader.position().byte() as usize;
+            records.push((record.clone(), without_line_ends(text.get(start..end).unwrap_or_default())));
+            start = end;
+        }
+        if !is_whole {
+            // The sample may end inside a quoted field.
+            records.pop();
+        }
+        records
     }
 
     /// The names of a file's columns, given its first record; made up where there is no header.
@@ -69,6 +102,8 @@ impl Dialect {
 struct Seen {
     boolean: bool,
     int: bool,
+    negative: bool,
+    beyond_i64: bool,
     inexact_int: bool,
     float: bool,
     text: bool,
@@ -78,9 +113,8 @@ impl Seen {
     fn observe(&mut self, field: &[u8]) {
         let Ok(text) = std::str::from_utf8(field) else { return };
         if text.is_empty() {
-        } else if let Some(value) = parse_int(text) {
-            self.int = true;
-            self.inexact_int |= value.unsigned_abs() > 1 << 53;
+        } else if is_whole_number(text) {
+            self.observe_whole(text);
         } else if parse_float(text).is_some() {
             self.float = true;
         } else if parse_bool(text).is_some() {
@@ -90,13 +124,57 @@ impl Seen {
         }
     }
 
+    fn observe_whole(&mut self, text: &str) {
+        if let Ok(value) = text.parse::<i64>() {
+            self.int = true;
+            self.negative |= value < 0;
+            self.inexact_int |= value.unsigned_abs() > 1 << 53;
+        } else if text.parse::<u64>().is_ok() {
+            self.int = true;
+            self.beyond_i64 = true;
+            self.inexact_int = true;
+        } else {
+            // No number holds it exactly, so it stays as written.
+            self.text = true;
+        }
+    }
+
     fn resolve(self) -> DataType {
         match (self.text, self.boolean, self.int || self.float) {
             (false, true, false) => DataType::Boolean,
-            (false, false, true) if !self.float => DataType::Int64,
-            (false, false, true) if !self.inexact_int => DataType::Float64,
+            (false, false, true) if self.float && !self.inexact_int => DataType::Float64,
+            (false, false, true) if !self.float && !self.beyond_i64 => DataType::Int64,
+            (false, false, true) if !self.float && !self.negative => DataType::UInt64,
             _ => DataType::Utf8,
         }
+    }
+}
+
+/// What the quotes of one file say.
+struct Quoting {
+    /// For each field whether it was `""` somewhere.
+    empty: Vec<bool>,
+    /// Whether there are quotes that need not be, so that they mean nothing: some programs quote every field.
+    is_lavish: bool,
+}
+
+impl Quoting {
+    /// Notes a record; `is_row` unless it is a header or broken.
+    fn observe(&mut self, record: &ByteRecord, raw: &[u8], delimiter: u8, is_row: bool) {
+        for (at, (field, is_quoted)) in record.iter().zip(quoted_fields(raw, delimiter)).enumerate() {
+            match field {
+                _ if !is_quoted => {}
+                [] if is_row => self.empty[at] = true,
+                [] => {}
+                field => self.is_lavish |= needs_no_quotes(field, delimiter),
+            }
+        }
+    }
+
+    /// Whether a field was an empty text: a column of numbers has none. In a file of one column, `""` is how to write a
+    /// null without a blank line.
+    fn shows_text(&self, at: usize) -> bool {
+        !self.is_lavish && self.empty.len() > 1 && self.empty[at]
     }
 }
 
@@ -114,15 +192,10 @@ impl CsvReader {
         let mut names: Vec<String> = Vec::new();
         let mut seen: Vec<Seen> = Vec::new();
         for head in &sample.heads {
-            let mut records: Vec<ByteRecord> =
-                dialect.reader(head.whole_text()).into_byte_records().flatten().collect();
-            if !head.is_whole {
-                // The sample may end inside a quoted field.
-                records.pop();
-            }
-            let Some(first) = records.first() else { continue };
-            let file_names = dialect.names(first);
-            let columns: Vec<usize> = file_names
+            let records = dialect.records(head.whole_text(), head.is_whole);
+            let Some((first, _)) = records.first() else { continue };
+            let columns: Vec<usize> = dialect
+                .names(first)
                 .into_iter()
                 .map(|name| {
                     names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -132,14 +205,32 @@ impl CsvReader {
                     })
                 })
                 .collect();
-            for record in records.iter().skip(usize::from(dialect.has_header)) {
-                if record.len() == columns.len() {
+            let mut quoting = Quoting { empty: vec![false; columns.len()], is_lavish: false };
+            for (index, (record, raw)) in records.iter().enumerate() {
+                let is_header = dialect.has_header && index == 0;
+                let is_row = record.len() == columns.len() && !is_header;
+                quoting.observe(record, raw, dialect.delimiter, is_row);
+                if is_row {
                     columns.iter().zip(record).for_each(|(column, field)| seen[*column].observe(field));
                 }
+            }
+            for (at, column) in columns.iter().enumerate() {
+                seen[*column].text |= quoting.shows_text(at);
             }
         }
         let types = seen.into_iter().map(Seen::resolve).collect();
         Self::with_columns(names, types, dialect)
+    }
+
+    /// The first record of a file, for a piece that does not begin with it.
+    fn first_record(&self, input: &Input, piece: usize) -> Option<ByteRecord> {
+        let Piece { file, extent } = &input.splits.pieces[piece];
+        if extent.is_first() {
+            return None;
+        }
+        let mut record = ByteRecord::new();
+        let mut reader = self.dialect.reader(input.open_anew(*file).ok()?.stream);
+        reader.read_byte_record(&mut record).ok()?.then_some(record)
     }
 
     fn with_columns(names: Vec<String>, types: Vec<DataType>, dialect: Dialect) -> Self {
@@ -157,21 +248,26 @@ impl FormatReader for CsvReader {
         self.schema.clone()
     }
 
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
-        for file in 0..scan.input.files.len() {
-            lane.push(Unit::File(file))?;
+    fn cut(&self, input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
+        match input.is_packed(file) {
+            Ok(false) => byte_ranges(input.files[file].size_bytes, block_bytes),
+            _ => vec![Extent::Whole],
         }
-        Ok(())
+    }
+
+    fn produce(&self, _scan: &Scan, mut pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
+        Ok(pieces.try_for_each(|piece| units.push(Unit::Piece(piece)))?)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
-        let Unit::File(file) = unit else { return Err(crate::bug!("CSV got the unit {unit:?}")) };
-        match scan.input.open(file)? {
+        let Unit::Piece(piece) = unit else { return Err(crate::bug!("CSV got the unit {unit:?}")) };
+        match scan.input.open(piece)? {
             Ok(Opened { stream, count }) => {
-                Ok(Box::new(CsvDecoder::new(self.clone(), file, stream, count, scan.clone())))
+                let first = self.first_record(&scan.input, piece);
+                Ok(Box::new(CsvDecoder::new(self.clone(), piece, stream, count, scan.clone(), first)))
             }
             Err(error) => {
-                scan.reject_rest(file, 1, 0, error)?;
+                scan.reject_rest(Place::start_of(piece), error)?;
                 Ok(Box::new(std::iter::empty()))
             }
         }

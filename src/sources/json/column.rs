@@ -4,7 +4,7 @@
 //! another type whole, an object's unknown fields as an object of those. Text columns hold everything.
 
 use super::string::string_content;
-use super::value::{Kind, for_each_field, for_each_item, kind};
+use super::value::{Kind, for_each_field, for_each_item, kind, named_float};
 use arrow::array::{
     ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, ListArray, StringBuilder, StructArray, UInt64Builder,
 };
@@ -67,7 +67,13 @@ impl ColumnBuilder {
             Self::Bool(column) => append_parsed(raw, Kind::Bool, parse_bool, |value| column.append_value(value)),
             Self::Int(column) => append_parsed(raw, Kind::Number, parse, |value| column.append_value(value)),
             Self::UInt(column) => append_parsed(raw, Kind::Number, parse, |value| column.append_value(value)),
-            Self::Float(column) => append_parsed(raw, Kind::Number, parse_float, |value| column.append_value(value)),
+            Self::Float(column) => match float(raw) {
+                Some(value) => {
+                    column.append_value(value);
+                    true
+                }
+                None => false,
+            },
             Self::Text(column) => {
                 column.append_value(if kind(raw) == Kind::String { string_content(raw, scratch) } else { raw });
                 true
@@ -127,7 +133,7 @@ pub(crate) fn fits(data_type: &DataType, raw: &str) -> bool {
     match (data_type, kind(raw)) {
         (_, Kind::Null) | (DataType::Utf8, _) | (DataType::Boolean, Kind::Bool) => true,
         (DataType::Int64, Kind::Number) => raw.parse::<i64>().is_ok(),
-        (DataType::Float64, Kind::Number) => parse_float(raw).is_some(),
+        (DataType::Float64, _) => float(raw).is_some(),
         _ => false,
     }
 }
@@ -148,6 +154,15 @@ fn parse<T: std::str::FromStr>(raw: &str) -> Option<T> {
 
 fn parse_bool(raw: &str) -> Option<bool> {
     Some(raw == "true")
+}
+
+/// A floating-point value, with a name if it is no number.
+fn float(raw: &str) -> Option<f64> {
+    match kind(raw) {
+        Kind::Number => parse_float(raw),
+        Kind::String => named_float(raw),
+        _ => None,
+    }
 }
 
 /// A number as floating point: refused if it overflows, or is a whole number that would be rounded.

@@ -7,9 +7,9 @@ use super::column::{ColumnBuilder, ObjectText, fits};
 use super::inspect::LineError;
 use super::value::for_each_field_of_line;
 use super::{JsonReader, Unfit};
-use crate::sources::format::{Origin, Rows, Scan};
+use crate::sources::format::{Origin, Place, Rows, Scan};
 use crate::sources::lines::{Block, Line, LinePlace, utf8};
-use crate::sources::rejects::{Reject, RejectKind};
+use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, StringBuilder};
 use arrow::compute::filter;
@@ -96,7 +96,7 @@ impl BlockDecoder {
                 Ok(unknown) => {
                     let misfit = self.append_row(&values, unknown);
                     keep.push(misfit.is_none());
-                    origins.push(Origin { file: block.file as u32, row: line.number });
+                    origins.push(Origin { piece: block.piece as u32, row: line.number });
                     if let Some(error) = misfit {
                         self.reject(&block, &line, error)?;
                     }
@@ -191,14 +191,8 @@ impl BlockDecoder {
     }
 
     fn reject(&self, block: &Block, line: &Line<'_>, error: LineError) -> Result<()> {
-        self.scan.counters.reject(Reject {
-            file: self.scan.input.files[block.file].name.clone(),
-            line: line.number,
-            byte_offset: line.byte_offset,
-            kind: error.kind,
-            reason: error.reason,
-            raw: line.bytes.to_vec(),
-        })
+        let place = Place { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
+        self.scan.reject(place, error.kind, error.reason, line.bytes.to_vec())
     }
 }
 

@@ -3,7 +3,7 @@
 //! Every value only adds a fact ("there was a number", "there was a negative one"); the type is decided at the end,
 //! so it does not depend on the order of the lines. Where facts conflict, the column is text, which holds anything.
 
-use super::value::{Kind, for_each_field, for_each_item, kind};
+use super::value::{Kind, for_each_field, for_each_item, kind, named_float};
 use arrow::datatypes::{DataType, Field, Fields};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub(crate) struct Seen {
     /// A number that no Arrow number holds exactly: it stays as written.
     unfit_number: bool,
     string: bool,
+    /// `"NaN"` and its kind: floating point beside numbers, text otherwise.
+    named_float: bool,
     object: Option<SeenFields>,
     array: Option<Box<Seen>>,
     opaque: bool,
@@ -96,6 +98,7 @@ impl Seen {
         match kind(raw) {
             Kind::Null => {}
             Kind::Bool => self.boolean = true,
+            Kind::String if named_float(raw).is_some() => self.named_float = true,
             Kind::String => self.string = true,
             Kind::Number => self.observe_number(raw),
             Kind::Object | Kind::Array if depth >= MAX_TYPE_DEPTH || self.opaque => self.opaque = true,
@@ -144,6 +147,7 @@ impl Seen {
         self.float |= other.float;
         self.unfit_number |= other.unfit_number;
         self.string |= other.string;
+        self.named_float |= other.named_float;
         self.opaque |= other.opaque;
         if let Some(fields) = other.object {
             let known = self.object.get_or_insert_default();
@@ -157,7 +161,8 @@ impl Seen {
 
     fn resolve(&self) -> DataType {
         let is_number = self.int || self.float || self.unfit_number;
-        let kinds = [self.boolean, is_number, self.string, self.object.is_some(), self.array.is_some()];
+        let is_string = self.string || self.named_float && !is_number;
+        let kinds = [self.boolean, is_number, is_string, self.object.is_some(), self.array.is_some()];
         if self.opaque || kinds.iter().filter(|seen| **seen).count() != 1 {
             return DataType::Utf8;
         }
@@ -166,14 +171,15 @@ impl Seen {
             (Some(object), _) => DataType::Struct(object.resolve()),
             (_, Some(items)) => DataType::List(Arc::new(Field::new_list_field(items.resolve(), true))),
             _ if self.boolean => DataType::Boolean,
-            _ if self.string => DataType::Utf8,
+            _ if is_string => DataType::Utf8,
             _ => self.resolve_number(),
         }
     }
 
     fn resolve_number(&self) -> DataType {
-        let is_exact = !(self.unfit_number || self.float && self.beyond_exact_float);
-        match (is_exact, self.float, self.beyond_i64) {
+        let is_float = self.float || self.named_float;
+        let is_exact = !(self.unfit_number || is_float && self.beyond_exact_float);
+        match (is_exact, is_float, self.beyond_i64) {
             (false, _, _) => DataType::Utf8,
             (true, true, _) => DataType::Float64,
             (true, false, false) => DataType::Int64,
@@ -215,6 +221,12 @@ mod tests {
             (&["1", "1.5"], DataType::Float64),
             (&["9007199254740993", "1.5"], DataType::Utf8),
             (&["1e400"], DataType::Utf8),
+            (&["1", "\"NaN\"", "null"], DataType::Float64),
+            (&["1.5", "\"-Infinity\"", "\"Infinity\""], DataType::Float64),
+            (&["9007199254740993", "\"NaN\""], DataType::Utf8),
+            (&["\"NaN\""], DataType::Utf8),
+            (&["1.5", "\"NaN\"", "\"nan\""], DataType::Utf8),
+            (&["true", "\"NaN\""], DataType::Utf8),
             (&["true", "false"], DataType::Boolean),
             (&["true", "1"], DataType::Utf8),
             (&["\"a\"", "1"], DataType::Utf8),

@@ -19,12 +19,14 @@ mod value;
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
 use super::format::{FormatReader, Input, RowsIter, Scan, Stop, Unit};
-use super::lines::{produce_lines, utf8};
-use super::queue::Lane;
+use super::lines::{cut_lines, produce_lines, utf8};
+use super::queue::UnitSender;
 use super::sample::Sample;
 use super::spec::ColumnSpec;
+use super::split::Extent;
 use crate::Result;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use self::array::to_lines;
@@ -100,12 +102,12 @@ impl FormatReader for JsonReader {
         self.schema.clone()
     }
 
-    fn n_lanes(&self, input: &Input) -> usize {
-        input.files.len()
+    fn cut(&self, input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
+        cut_lines(input, file, block_bytes)
     }
 
-    fn produce(&self, scan: &Scan, lane: &Lane) -> Result<(), Stop> {
-        produce_lines(scan, lane)
+    fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
+        produce_lines(scan, pieces, units)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

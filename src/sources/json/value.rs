@@ -29,6 +29,16 @@ pub(crate) fn kind(raw: &str) -> Kind {
     }
 }
 
+/// What is no number in JSON and has a name instead, as our writer, Spark and Protocol Buffers spell it.
+pub(crate) fn named_float(raw: &str) -> Option<f64> {
+    match raw {
+        "\"NaN\"" => Some(f64::NAN),
+        "\"Infinity\"" => Some(f64::INFINITY),
+        "\"-Infinity\"" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
 /// The parser recurses, with large frames in unoptimized builds; deeper values are parsed on a stack of their own.
 const MAX_DEPTH_IN_PLACE: usize = 16;
 const DEEP_STACK_BYTES: usize = 64 << 20;

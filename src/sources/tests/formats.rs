@@ -1,4 +1,4 @@
-//! CSV, text, Parquet and Arrow files.
+//! CSV and text files.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn csv_takes_types_quotes_and_rejects_broken_records() {
     bench.extra.row = true;
     let outcome = bench.scan("a.csv");
     assert_eq!(outcome.column("id"), ["1", "2", "5"]);
-    assert_eq!(outcome.column("name"), ["a, \"b\"\nc", "", "z"]);
+    assert_eq!(outcome.column("name"), ["a, \"b\"\nc", "NULL", "z"]);
     assert_eq!(outcome.column("score"), ["1.5", "NULL", "2.0"]);
     assert_eq!(outcome.column("ok"), ["true", "NULL", "true"]);
     assert_eq!(outcome.column("_row"), ["2", "4", "7"]);
@@ -35,93 +35,65 @@ fn csv_takes_types_quotes_and_rejects_broken_records() {
     assert_eq!(bare.columns, ["column_1", "column_2"]);
 }
 
-fn batch(columns: Vec<(&str, arrow::array::ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter(columns).unwrap()
-}
-
-fn parquet_bytes(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
-    let properties =
-        ::parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).build();
-    let mut bytes = Vec::new();
-    let mut writer = ::parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
-    writer.write(batch).unwrap();
-    writer.close().unwrap();
-    bytes
-}
-
 #[test]
-fn parquet_files_of_different_columns_are_one_table_and_broken_ones_are_rejects() {
-    use arrow::array::{Int64Array, StringArray, StringViewArray};
-    let first = batch(vec![
-        ("id", Arc::new(Int64Array::from_iter_values(0..10))),
-        ("text", Arc::new(StringViewArray::from_iter_values((0..10).map(|i| format!("t{i}"))))),
-    ]);
-    let second = batch(vec![
-        ("text", Arc::new(StringArray::from_iter_values(["u"]))),
-        ("more", Arc::new(Int64Array::from_iter_values([7]))),
-    ]);
-    let first = parquet_bytes(&first, 3);
-    let broken = first[..first.len() / 2].to_vec();
-    let mut bench =
-        Bench::new(&[("a.parquet", &first), ("b.parquet", &parquet_bytes(&second, 3)), ("c.parquet", &broken)]);
-    bench.extra.row = true;
-    let outcome = bench.scan("");
-    assert_eq!(outcome.columns, ["id", "text", "more", "_row"]);
-    assert_eq!(outcome.n_rows(), 11);
-    assert_eq!(outcome.column("text")[10], "u");
-    assert_eq!(outcome.column("id")[10], "NULL");
-    assert_eq!(outcome.column("more")[9..], ["NULL", "7"]);
-    assert_eq!(outcome.column("_row")[8..], ["9", "10", "1"]);
-    assert_eq!(bench.table("").schema().field(1).data_type(), &DataType::Utf8);
-    assert_eq!(outcome.rejects.n_rejects, 1);
-    assert!(bench.scan_columns("", Some(&["more", "id"])).column("id")[3] == "3");
-
-    let other = batch(vec![("id", Arc::new(StringArray::from_iter_values(["x"])))]);
-    let bench = Bench::new(&[("a.parquet", &first), ("b.parquet", &parquet_bytes(&other, 3))]);
-    let message = open(&bench.spec(""), &bench.config).unwrap_err().to_string();
-    assert!(message.contains("a.parquet") && message.contains("b.parquet"), "{message}");
-}
-
-#[test]
-fn row_groups_that_cannot_match_are_skipped_and_counted() {
-    use arrow::array::{Int64Array, StringViewArray};
-    let rows = batch(vec![
-        ("id", Arc::new(Int64Array::from_iter_values(0..100))),
-        ("text", Arc::new(StringViewArray::from_iter_values((0..100).map(|i| format!("t{i:03}"))))),
-    ]);
-    let bench = Bench::new(&[("a.parquet", &parquet_bytes(&rows, 10))]);
-    for (filter, n_expected, n_pruned) in
-        [("id >= 95", 5, 90), ("text = 't042'", 1, 90), ("id < 5 AND length(text) = 4", 5, 90), ("id % 2 = 0", 50, 0)]
-    {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let context = SessionContext::new();
-            context.register_table("t", Arc::new(bench.table("a.parquet"))).unwrap();
-            let frame = context.sql(&format!("SELECT id FROM t WHERE {filter}")).await.unwrap();
-            let plan = frame.create_physical_plan().await.unwrap();
-            let batches = datafusion::physical_plan::collect(plan.clone(), context.task_ctx()).await.unwrap();
-            assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), n_expected, "{filter}");
-            assert_eq!(scan_metric(plan.as_ref(), "pruned_rows"), n_pruned, "{filter}");
-        });
+fn csv_tells_an_empty_text_from_nothing() {
+    let types = |bench: &Bench| {
+        let fields = bench.table("a.csv").schema().fields().clone();
+        fields.iter().map(|field| field.data_type().to_string()).collect::<Vec<_>>()
+    };
+    for (text, expected_types, expected) in [
+        // An empty field is null, quotes around nothing are an empty text, in every place and with every line end.
+        ("a,b,c\n,,\n\"\",\"\",\"\"\nx,y,z\n", "Utf8 Utf8 Utf8", "NULL,NULL,NULL|,,|x,y,z"),
+        ("\u{feff}a,b\r\n\"\",\r\n\r\n,\"\"\r\nx,\"y,\r\n\"", "Utf8 Utf8", ",NULL|NULL,|x,y,\r\n"),
+        ("a,b\n\"say \"\"\"\"\",\"\"\nx,\n", "Utf8 Utf8", "say \"\",|x,NULL"),
+        // In columns of numbers and truth values both are null, if the file quotes what needs no quotes…
+        ("\"id\",\"ok\"\n\"1\",\"\"\n\"\",\"true\"\n", "Int64 Boolean", "1,NULL|NULL,true"),
+        ("id,s\n1,\"x\"\n\"\",\"\"\n", "Int64 Utf8", "1,x|NULL,"),
+        // … and where quotes are used with care, a column with an empty text is one of texts.
+        ("id,s\n1,x\n\"\",\"a,b\"\n", "Utf8 Utf8", "1,x|,a,b"),
+        ("id,s\n1,x\n,\"\"\n", "Int64 Utf8", "1,x|NULL,"),
+        // A null of a single column cannot be a blank line, which is no row.
+        ("n\n1\n\"\"\n\n2\n", "Int64", "1|NULL|2"),
+        ("s\nx\n\"\"\n\ny\n", "Utf8", "x||y"),
+    ] {
+        for batch_bytes in [1, 1 << 20] {
+            let bench = Bench::new(&[("a.csv", text.as_bytes())]).batch_bytes(batch_bytes);
+            let outcome = bench.scan("a.csv");
+            let columns: Vec<_> = outcome.columns.iter().map(|name| outcome.column(name)).collect();
+            let row = |at: usize| columns.iter().map(|column| column[at].as_str()).collect::<Vec<_>>().join(",");
+            let rows: Vec<_> = (0..outcome.n_rows()).map(row).collect();
+            assert_eq!(rows.join("|"), expected, "{text}");
+            assert_eq!(types(&bench).join(" "), expected_types, "{text}");
+        }
     }
+    let declared = Bench::new(&[("a.csv", b"\"\",1\n,2\n")]).with("header", "false");
+    let declared = declared.with("columns", "column_1 TEXT, column_2 BIGINT").scan("a.csv");
+    assert_eq!(declared.column("column_1"), ["", "NULL"]);
 }
 
 #[test]
-fn arrow_files_and_streams_are_read() {
-    use arrow::array::{Int64Array, LargeStringArray};
-    let rows = batch(vec![
-        ("id", Arc::new(Int64Array::from_iter_values(0..100))),
-        ("text", Arc::new(LargeStringArray::from_iter_values((0..100).map(|i| format!("t{i}"))))),
-    ]);
-    let mut file = arrow::ipc::writer::FileWriter::try_new(Vec::new(), &rows.schema()).unwrap();
-    file.write(&rows).unwrap();
-    let file = file.into_inner().unwrap();
-    let mut stream = arrow::ipc::writer::StreamWriter::try_new(Vec::new(), &rows.schema()).unwrap();
-    stream.write(&rows).unwrap();
-    let stream = stream.into_inner().unwrap();
-    let mut bench = Bench::new(&[("a.arrow", &file), ("b.arrow", &stream), ("c.arrow", &file[..40])]);
-    bench.batch_rows = 9;
-    let outcome = bench.scan("");
-    assert_eq!((outcome.n_rows(), outcome.rejects.n_rejects), (200, 1));
-    assert_eq!(outcome.column("text")[199], "t99");
+fn csv_numbers_are_exact_or_text() {
+    for (values, expected_type, expected) in [
+        (&["1", "-2"][..], "Int64", &["1", "-2"][..]),
+        (&["18446744073709551615", "0"], "UInt64", &["18446744073709551615", "0"]),
+        (&["18446744073709551615", "-1"], "Utf8", &["18446744073709551615", "-1"]),
+        (&["18446744073709551616", "1"], "Utf8", &["18446744073709551616", "1"]),
+        (&["-9223372036854775809", "1"], "Utf8", &["-9223372036854775809", "1"]),
+        (&["9007199254740993", "1.5"], "Utf8", &["9007199254740993", "1.5"]),
+        (&["1", "1.5", "NaN", "inf", "-inf"], "Float64", &["1.0", "1.5", "NaN", "inf", "-inf"]),
+        (&["2", "nan", "Infinity", "-Infinity"], "Float64", &["2.0", "NaN", "inf", "-inf"]),
+        (&["NaN", "Nan"], "Utf8", &["NaN", "Nan"]),
+        (&["1e999"], "Utf8", &["1e999"]),
+    ] {
+        let text = format!("v,w\n{}\n", values.iter().map(|value| format!("{value},")).collect::<Vec<_>>().join("\n"));
+        let bench = Bench::new(&[("a.csv", text.as_bytes())]);
+        assert_eq!(bench.scan("a.csv").column("v"), expected);
+        assert_eq!(bench.table("a.csv").schema().field(0).data_type().to_string(), expected_type, "{values:?}");
+    }
+    // What the sample did not show is set aside rather than rounded.
+    let mut bench = Bench::new(&[("a.csv", b"v\n1.5\n2\n9007199254740993\n36028797018963968\n")]);
+    bench.config.sample_bytes = 9;
+    let outcome = bench.scan("a.csv");
+    assert_eq!(outcome.column("v"), ["1.5", "2.0", "3.602879701896397e16"]);
+    assert_eq!(outcome.rejects.n_rejects, 1);
 }

@@ -17,7 +17,7 @@ mod work;
 
 use super::apply::Dropped;
 use super::work::Message;
-use super::{DedupLayout, QUEUE_BATCHES, order_of, ordered_like};
+use super::{DedupLayout, QUEUE_BATCHES, ordered_like};
 use crate::dedup::{DecontaminateMode, TaskReport};
 use crate::exec::RunLog;
 use crate::exec::ledger::Ledger;
@@ -59,7 +59,7 @@ pub struct DecontaminateExec {
     request: Arc<DecontaminateRequest>,
     layout: DedupLayout,
     piece: Option<PieceColumn>,
-    /// The orders of the inputs as the plan was made; no rule may give them up.
+    /// The orders of the inputs; no rule may give them up.
     orders: [Option<OrderingRequirements>; 2],
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -74,8 +74,8 @@ impl DecontaminateExec {
         request: Arc<DecontaminateRequest>,
         layout: DedupLayout,
         piece: Option<PieceColumn>,
+        orders: [Option<OrderingRequirements>; 2],
     ) -> Self {
-        let orders = [order_of(&documents), order_of(&evals)];
         let schema = output_schema(&documents.schema(), &layout, piece.as_ref());
         let (rewritten, emission) = match request.options.mode {
             DecontaminateMode::Drop => (None, EmissionType::Incremental),
@@ -151,8 +151,9 @@ impl ExecutionPlan for DecontaminateExec {
         self.orders.to_vec()
     }
 
+    // Documents stay in order; but a rule that reads this would move a sort from above to below.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true, false]
+        vec![false, false]
     }
 
     fn replace_children(
@@ -164,8 +165,8 @@ impl ExecutionPlan for DecontaminateExec {
             return Err(crate::bug!("a decontamination takes two inputs").into());
         };
         let request = Arc::clone(&self.request);
-        let node = Self::new(documents, evals, request, self.layout.clone(), self.piece.clone());
-        Ok(Arc::new(Self { orders: self.orders.clone(), ..node }))
+        let (layout, piece, orders) = (self.layout.clone(), self.piece.clone(), self.orders.clone());
+        Ok(Arc::new(Self::new(documents, evals, request, layout, piece, orders)))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -6,8 +6,9 @@
 //! Each word is hashed once, however many shingles it is in; the hash of a shingle is a polynomial of the hashes of its
 //! units, so it depends on their order. The same text has the same hashes on every machine.
 //!
-//! Too few words or tokens for one shingle: there is none, and the document is never a duplicate. A text of fewer
-//! characters than one shingle is itself one; the empty text has none.
+//! A text of fewer words, tokens or characters than a shingle has is itself one shingle, so that equal short texts are
+//! equal; one without any has none, and is never a duplicate. But datatrove takes no shingle from a text of too few words,
+//! so there is none where its normalization is asked for.
 //! Not here: what a shingle is (`shingle.rs`), what signatures make of the hashes (`signature`).
 
 mod device;
@@ -56,16 +57,19 @@ impl Shingler {
         if self.shingle.unit == ShingleUnit::Chars {
             let text = normalized(text, self.normalize);
             self.units.extend(text.chars().map(hash::of_char));
-            if self.units.len() < self.shingle.n && !self.units.is_empty() {
-                hash::roll(&self.units, self.units.len(), out);
-                return;
-            }
         } else {
             self.cut(text);
             let (folded, spans) = (&self.folded, &self.spans);
             self.units.extend(spans.iter().map(|[start, end]| hash::of_unit(folded, *start, *end)));
         }
-        hash::roll(&self.units, self.shingle.n, out);
+        hash::roll(&self.units, self.n_of(self.units.len()), out);
+    }
+
+    /// How many units a shingle has in a text of `n_units`.
+    fn n_of(&self, n_units: usize) -> usize {
+        let Shingle { unit, n } = self.shingle;
+        let as_datatrove = unit != ShingleUnit::Chars && self.normalize == Normalize::Datatrove;
+        if n_units < n && n_units > 0 && !as_datatrove { n_units } else { n }
     }
 
     /// The distinct hashes in ascending order: the set that the document is. `out` is emptied before.
@@ -85,18 +89,17 @@ impl Shingler {
 
     /// The same with many shingles at a time, where all of their characters are bytes.
     pub fn each_slices(&mut self, text: &str, mut each: impl FnMut(Slices<'_>)) {
-        let n = self.shingle.n;
         if self.shingle.unit != ShingleUnit::Chars {
             self.cut(text);
             spans::join(&mut self.folded, &mut self.spans);
-            for window in self.spans.windows(n) {
+            for window in self.spans.windows(self.n_of(self.spans.len())) {
                 if let (Some([start, _]), Some([_, end])) = (window.first(), window.last()) {
                     each(Slices::One(&self.folded[*start..*end]));
                 }
             }
             return;
         }
-        spans::characters(normalized(text, self.normalize).as_ref(), n, each);
+        spans::characters(normalized(text, self.normalize).as_ref(), self.shingle.n, each);
     }
 
     /// Fills `folded` and `spans` with the words or tokens of `text`.

@@ -26,7 +26,12 @@ fn shingles_are_cut_as_the_definitions_say() {
     use Normalize::{Datatrove, None, Words};
     for (shingle, normalize, text, expected) in [
         ("words:2", None, "Ab  c\u{1c}D\u{3000}e", vec!["Ab c", "c D", "D e"]),
-        ("words:2", None, "one", vec![]),
+        ("words:2", None, "one", vec!["one"]),
+        ("words:5", Words, "One, two.", vec!["one two"]),
+        ("words:5", Words, "?!", vec![]),
+        ("words:5", Datatrove, "one two", vec![]),
+        ("tokens:5", Datatrove, "one two", vec![]),
+        ("chars:5", Datatrove, "One", vec!["one"]),
         ("words:1", None, "", vec![]),
         ("words:1", Words, "Don't stop_it, ÉTÉ²!", vec!["don", "t", "stop_it", "été²"]),
         // The final sigma, and the dot that İ leaves behind, which is no letter.
@@ -47,7 +52,7 @@ fn shingles_are_cut_as_the_definitions_say() {
         ("chars:2", Words, "ÄB", vec!["äb"]),
         ("tokens:1", None, "a1-b  日本กx_.", vec!["a1", "-", "b", "日", "本", "ก", "x", "_", "."]),
         ("tokens:2", Words, "A,b", vec!["a ,", ", b"]),
-        ("tokens:4", None, "a b c", vec![]),
+        ("tokens:4", None, "a b c", vec!["a b c"]),
     ] {
         assert_eq!(slices(shingle, normalize, text), expected, "{shingle} {normalize} {text:?}");
         assert_eq!(hashes(shingle, normalize, text).len(), expected.len(), "{shingle} {normalize} {text:?}");

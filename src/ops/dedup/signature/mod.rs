@@ -14,7 +14,6 @@ mod murmur3;
 mod native;
 mod nemo;
 mod permutations;
-mod xxh64;
 
 #[cfg(test)]
 mod tests;

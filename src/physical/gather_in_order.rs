@@ -1,0 +1,117 @@
+//! `GatherInOrder`: where the partitions of a scan come together in input order, no row is copied and none waits idly.
+
+use crate::exec::GatherExec;
+use crate::sources::{FileScanExec, is_position};
+use arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use std::sync::Arc;
+
+/// What partitions may have ready before their turn, without a limit that says less.
+const MAX_AHEAD_BYTES: usize = 1 << 30;
+
+/// Replaces a merge of partitions by the position that their scan gave.
+///
+/// ```text
+/// SortPreservingMergeExec: [_seq_0@1 ASC]   ⇒   GatherExec: [_seq_0@1 ASC]
+///   FilterExec: words(text) > 50                  FilterExec: words(text) > 50
+///     FileScanExec: 'docs/'                         FileScanExec: 'docs/'
+/// ```
+/// Sound because both give the rows of sorted partitions in one order. Pays off because partitions of a scan hold whole
+/// splits: a merge would copy each row, and let a partition work only when its turn has come.
+/// Leaves alone merges with a limit, of several columns, and of partitions that are not those of a scan: after a
+/// repartitioning, neighbours lie apart.
+#[derive(Debug)]
+pub struct GatherInOrder {
+    /// What may be in memory at once; an eighth of it waits here.
+    pub memory_limit_bytes: Option<usize>,
+}
+
+impl PhysicalOptimizerRule for GatherInOrder {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let max_ahead_bytes = self.memory_limit_bytes.map_or(MAX_AHEAD_BYTES, |limit| MAX_AHEAD_BYTES.min(limit / 8));
+        let gathered = plan.transform_up(|node| {
+            let Some(merge) = node.downcast_ref::<SortPreservingMergeExec>() else { return Ok(Transformed::no(node)) };
+            let [key] = merge.expr().as_ref() else { return Ok(Transformed::no(node)) };
+            let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
+            let schema = merge.input().schema();
+            let field = schema.field(column.index());
+            // What orders a union is called a position too, and is none.
+            let is_position =
+                is_position(column.name()) && *field.data_type() == DataType::UInt64 && !field.is_nullable();
+            let is_forward = is_position && !key.options.descending && merge.fetch().is_none();
+            let scan = scan_of_partitions(merge.input()).filter(|_| is_forward);
+            let Some(scan) = scan else { return Ok(Transformed::no(node)) };
+            // Each partition may be a split ahead, and begin with the next.
+            let n_partitions = merge.input().output_partitioning().partition_count();
+            let ahead_bytes = max_ahead_bytes.min(scan.table().split_bytes().saturating_mul(2 * n_partitions));
+            let gather = GatherExec::new(Arc::clone(merge.input()), column.index(), merge.expr().clone(), ahead_bytes);
+            Ok(Transformed::yes(Arc::new(gather) as Arc<dyn ExecutionPlan>))
+        })?;
+        Ok(gathered.data)
+    }
+
+    fn name(&self) -> &str {
+        "GatherInOrder"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The scan, if each partition is made of the rows of one partition of it, in their order.
+fn scan_of_partitions(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanExec> {
+    if let Some(scan) = plan.downcast_ref::<FileScanExec>() {
+        return Some(scan);
+    }
+    let n_partitions = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
+    match plan.children().as_slice() {
+        [input] if n_partitions(input) == n_partitions(plan) && plan.maintains_input_order() == [true] => {
+            scan_of_partitions(input)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::session::{Compiled, ExplainFormat, Language, Session, Stage};
+    use crate::{Config, diag::SourceText};
+    use std::num::NonZeroUsize;
+
+    fn planned(query: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        std::fs::write(&path, "{\"id\":1,\"text\":\"one two\"}\n".repeat(100)).unwrap();
+        let count = |n| NonZeroUsize::new(n).unwrap();
+        let config = Config { threads: count(4), batch_bytes: count(100), ..Config::default() };
+        let mut session = Session::new(config).unwrap();
+        let text = query.replace("docs", &format!("'{}'", path.display()));
+        let source = SourceText::new("query", text);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let script = session.parse(&source, Language::Cql).unwrap();
+            let Compiled::Query(plan) = session.compile(&script, 0).await.unwrap() else { return String::new() };
+            session.explain(&plan, Stage::Physical, ExplainFormat::Tree).await.unwrap()
+        })
+    }
+
+    #[test]
+    fn partitions_of_a_scan_are_gathered_and_others_merged() {
+        assert!(planned("FROM docs |> WHERE words(text) > 1").contains("GatherExec"));
+        for other in [
+            "FROM docs |> ORDER BY id DESC",
+            "FROM docs |> LIMIT 3",
+            "FROM docs |> SELECT id |> UNION ALL (FROM docs |> WHERE false |> SELECT id)",
+        ] {
+            assert!(!planned(other).contains("GatherExec"), "{}", planned(other));
+        }
+    }
+}
