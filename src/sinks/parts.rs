@@ -63,14 +63,14 @@ impl PartNames {
 
 /// Writes one sequence of rows into one sequence of parts.
 pub(super) enum OutputWriter {
-    Lines(LineWriter),
+    Lines(Box<LineWriter>),
     Columns(Box<ColumnWriter>),
 }
 
 impl OutputWriter {
     pub fn create(layout: &Layout, schema: SchemaRef, names: PartNames) -> Result<OutputWriter> {
         if layout.format.is_lines() {
-            Ok(OutputWriter::Lines(LineWriter::create(layout, &schema, names)?))
+            Ok(OutputWriter::Lines(Box::new(LineWriter::create(layout, &schema, names)?)))
         } else {
             Ok(OutputWriter::Columns(Box::new(ColumnWriter::create(layout, &schema, names)?)))
         }
