@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! keys of rows ──groups──► pairs ──components──► clusters ──survivors──► the fate of each row
+//!                    └──near_kept──► who stays, and who belongs to whom ──────┘
 //! ```
 //! Algorithms on numbers and texts: rows are counted from 0 in input order, memory and temporary files come from a
 //! [`Budget`], and results do not depend on threads, batches or the budget.
 //! Not here: plans, streams and files of documents (`exec::dedup`), signatures of texts (`ops::dedup`).
 
+mod bits;
 mod budget;
 mod byte_log;
 mod claim;
@@ -16,7 +18,9 @@ mod decontaminate;
 mod groups;
 pub mod index;
 mod memory;
+mod near_kept;
 mod pairs;
+mod preference;
 mod row_store;
 mod semantic;
 mod sorted;
@@ -27,6 +31,7 @@ mod survivors;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod word_log;
 
 pub use budget::{Budget, FixedBudget};
 pub use components::{Clusters, Components};
@@ -35,8 +40,10 @@ pub use decontaminate::{
     TaskReport,
 };
 pub use groups::{FLOOR_BYTES, Groups};
+pub use near_kept::{Belongings, MOST_COMPARED, SharedKeys};
 pub use memory::{exact_memory_bytes, fuzzy_memory_bytes};
 pub use pairs::{Candidates, PairCounts, star_and_chain};
+pub use preference::Preference;
 pub use row_store::{RowStore, StoredRows};
 pub use semantic::{
     Comparers, Needs as SemanticNeeds, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome,
@@ -45,6 +52,6 @@ pub use sorted::Sorted;
 pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, Tally, TooLittle, cut_text};
 pub use spec::{
     Against, AgainstMode, Decontaminate, DecontaminateMode, Exact, ExtraColumn, Fuzzy, Keep, KeepWhich, Lines,
-    LinesUnit, Method, Semantic, SemanticKeep, SpanLength, Substring,
+    LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,
 };
 pub use survivors::{Chooser, Fate, FateReader, Kept, Survivors};

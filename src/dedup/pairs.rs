@@ -90,6 +90,11 @@ impl Candidates {
         if a == b { Ok(()) } else { self.pairs.push([a.min(b), a.max(b)]) }
     }
 
+    /// True if there is no pair.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.n_records() == 0
+    }
+
     /// True if pairs went to disk.
     pub fn has_spilled(&self) -> bool {
         self.pairs.has_spilled()
@@ -105,14 +110,26 @@ impl Candidates {
         self.verify(components, 0.0, |_| Ok(()), |_, _| Ok(1.0))
     }
 
-    /// Puts the pairs that are similar enough into one cluster, from as many threads as the budget has. `load` is
-    /// called once for each first row of a pair, and what it gives is compared with each of that row's second rows.
+    /// Puts the pairs that are similar enough into one cluster. See [`Candidates::for_each_similar`].
     pub fn verify<L>(
         self,
         components: &Components,
         threshold: f64,
         load: impl Fn(u64) -> Result<L> + Sync,
         similarity: impl Fn(&L, u64) -> Result<f64> + Sync,
+    ) -> Result<PairCounts> {
+        self.for_each_similar(threshold, load, similarity, |a, b| components.union(a, b))
+    }
+
+    /// Calls `found` with the pairs that are similar enough, in no particular order and from as many threads as the
+    /// budget has. `load` is called once for each first row of a pair, and what it gives is compared with each of that
+    /// row's second rows.
+    pub fn for_each_similar<L>(
+        self,
+        threshold: f64,
+        load: impl Fn(u64) -> Result<L> + Sync,
+        similarity: impl Fn(&L, u64) -> Result<f64> + Sync,
+        found: impl Fn(u64, u64) -> Result<()> + Sync,
     ) -> Result<PairCounts> {
         let n_candidates = AtomicU64::new(0);
         let n_verified = AtomicU64::new(0);
@@ -127,7 +144,7 @@ impl Candidates {
                 n_seen += 1;
                 if similarity(&left, b)? >= threshold {
                     n_similar += 1;
-                    components.union(a, b)?;
+                    found(a, b)?;
                 }
                 loaded = Some((a, left));
                 Ok(())

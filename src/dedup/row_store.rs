@@ -100,6 +100,15 @@ impl StoredRows {
         Ok(true)
     }
 
+    /// Puts the bytes of `row` from `start` on in place of the first of `bytes`, as far as both go; returns how many the
+    /// row has in all.
+    pub fn get_from(&self, row: u64, start: u64, bytes: &mut [u8]) -> Result<u64> {
+        let Some((first, end)) = self.range(row)? else { return Ok(0) };
+        let n_bytes = (end - first).saturating_sub(start).min(bytes.len() as u64) as usize;
+        self.bytes.read_at(first + start, &mut bytes[..n_bytes])?;
+        Ok(end - first)
+    }
+
     fn range(&self, row: u64) -> Result<Option<(u64, u64)>> {
         let Some(first_rows) = &self.first_rows else {
             if row >= self.n_rows {

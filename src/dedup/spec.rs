@@ -74,6 +74,17 @@ pub struct Fuzzy {
     pub seed: u64,
     /// Check candidate pairs by their true Jaccard similarity.
     pub verify: bool,
+    /// What a document must be similar to in order to go.
+    pub link: Link,
+}
+
+/// What makes a document of `DEDUP FUZZY` a duplicate of the one that stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// It is similar to it.
+    Kept,
+    /// There is a chain of similar documents from one to the other.
+    Component,
 }
 
 /// What `DEDUP LINES` cuts a text into.
@@ -133,6 +144,15 @@ pub enum SemanticKeep {
     Random,
 }
 
+/// What a row of `DEDUP SEMANTIC` must be similar to in order to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SemanticLink {
+    /// A preferred row that stays.
+    Kept,
+    /// Any preferred row, also one that goes itself (NeMo).
+    Any,
+}
+
 /// `DEDUP SEMANTIC`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Semantic {
@@ -150,6 +170,8 @@ pub struct Semantic {
     pub sample: usize,
     /// Who is preferred, without `KEEP`.
     pub which: SemanticKeep,
+    /// Which preferred rows count.
+    pub link: SemanticLink,
     /// The part of a GPU that a launch holds while it is under way.
     pub gpus: Option<f64>,
     /// Device memory that all launches under way may take together.
@@ -164,6 +186,8 @@ pub struct Keep {
     /// Hidden columns that the rows of a cluster are ordered by, before their place in the input; as
     /// (name, descending, nulls first).
     pub by: Vec<(String, bool, bool)>,
+    /// The hidden column with the hash of what stands after `PER`: one row stays for each of its values.
+    pub per: Option<String>,
 }
 
 /// The end of a cluster's order that stays.

@@ -97,6 +97,7 @@ fn dedup_exec(dedup: &Dedup, input: &Arc<dyn ExecutionPlan>) -> Result<DedupExec
         key: place(request.key.as_ref())?,
         value: place(request.value_read())?,
         keep_by: keep_by.collect::<Result<_>>()?,
+        per: place(request.keep.per.as_ref().map(Column::new_unqualified).as_ref())?,
         // Where nobody asks for names, the column may have gone.
         id: request.id.as_ref().and_then(|column| schema.maybe_index_of_column(column)),
         visible: dedup.visible_columns(),
@@ -117,6 +118,7 @@ fn decontaminate_exec(
         key: None,
         value: Some(schema.index_of_column(&request.text)?),
         keep_by: vec![],
+        per: None,
         id: None,
         visible: node.visible_columns(),
         wants_dropped: node.wants_dropped,

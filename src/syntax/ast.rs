@@ -395,11 +395,13 @@ impl DedupMethod {
     }
 }
 
-/// `KEEP FIRST | LAST | ANY [BY items]` or `KEEP NONE`
+/// `KEEP FIRST | LAST | ANY [PER items] [BY items]` or `KEEP NONE`
 #[derive(Debug, Clone)]
 pub struct KeepClause {
     /// Which end of the order stays.
     pub which: KeepWord,
+    /// One row stays for each value of these.
+    pub per: Vec<Slice>,
     /// What the rows of a cluster are ordered by, each `expression [ASC | DESC] [NULLS FIRST | LAST]`.
     pub by: Vec<Slice>,
     /// Where the clause stands, without `KEEP`.

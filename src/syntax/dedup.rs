@@ -85,7 +85,8 @@ fn keep_clause(pair: &Match<'_>, start: usize) -> Option<KeepClause> {
         Rule::kw_none => KeepWord::None,
         _ => return None,
     };
-    Some(KeepClause { which, by: slices(pair, Rule::keep_item, start), span: span(pair, start) })
+    let per = child(pair, Rule::keep_per).map(|per| slices(&per, Rule::per_item, start)).unwrap_or_default();
+    Some(KeepClause { which, per, by: slices(pair, Rule::keep_item, start), span: span(pair, start) })
 }
 
 /// What follows `KEEP`, where it is a text of its own: `FIRST BY length(text) DESC`.

@@ -180,6 +180,9 @@ impl Printer<'_> {
             p.options(&dedup.options);
             if let Some(keep) = &dedup.keep {
                 p.list(&format!("Keep {:?}", keep.which), p.slices(&keep.by));
+                if !keep.per.is_empty() {
+                    p.list("Per", p.slices(&keep.per));
+                }
             }
             if let Some(against) = &dedup.against {
                 let read_only = if against.read_only { " read only" } else { "" };

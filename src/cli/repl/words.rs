@@ -13,6 +13,7 @@ static SORTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         "GROUP",
         "SEED",
         "ROWS",
+        "PER",
         "PERCENT",
         "STEP",
         "EXACT",

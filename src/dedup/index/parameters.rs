@@ -60,7 +60,7 @@ impl IndexParameters {
 
     /// The keys of a `DEDUP FUZZY`. Its threshold and verification are no part of them.
     pub fn fuzzy(fuzzy: &Fuzzy) -> Self {
-        let Fuzzy { bands, rows, shingle, normalize, hash, seed, threshold: _, verify: _ } = *fuzzy;
+        let Fuzzy { bands, rows, shingle, normalize, hash, seed, threshold: _, verify: _, link: _ } = *fuzzy;
         Self::Fuzzy { bands, rows, shingle, normalize, hash, seed }
     }
 

@@ -1,6 +1,7 @@
 //! The same results as brute force, whatever memory and threads there are.
 
 mod clusters;
+mod near_kept;
 mod records;
 mod stored_rows;
 

@@ -18,8 +18,10 @@ mod contents;
 mod decontaminate;
 mod documents;
 mod fates;
+mod near_kept;
 mod notes;
 mod on_device;
+mod per;
 mod rows;
 mod semantic;
 mod spans;
@@ -67,6 +69,8 @@ pub struct DedupLayout {
     pub value: Option<usize>,
     /// What `KEEP … BY` orders by.
     pub keep_by: Vec<(usize, SortOptions)>,
+    /// What `KEEP … PER` keeps a row of each value of, as hashes.
+    pub per: Option<usize>,
     /// What names a document.
     pub id: Option<usize>,
     /// The columns that come out.

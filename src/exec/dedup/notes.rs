@@ -3,7 +3,7 @@
 use super::DedupExec;
 use super::work::ON_DEVICES;
 use crate::config::format_bytes;
-use crate::dedup::{AgainstMode, Method, SemanticKeep, exact_memory_bytes, fuzzy_memory_bytes};
+use crate::dedup::{AgainstMode, Link, Method, SemanticLink, SemanticKeep, exact_memory_bytes, fuzzy_memory_bytes};
 use crate::exec::funnel::counter;
 use crate::ops::dedup::s_curve;
 use datafusion::physical_plan::ExecutionPlan;
@@ -30,8 +30,9 @@ impl DedupExec {
                 }
             }
             Method::Fuzzy(fuzzy) => {
-                let n_bytes = fuzzy_memory_bytes(n_rows, fuzzy.bands, 0);
-                memory(n_bytes, &format!("{} bands, components", fuzzy.bands));
+                let n_bytes = fuzzy_memory_bytes(n_rows, fuzzy.bands, fuzzy.link, 0);
+                let links = if fuzzy.link == Link::Component { ", components" } else { "" };
+                memory(n_bytes, &format!("{} bands{links}", fuzzy.bands));
                 notes.push(format!(
                     "signature: {} bands × {} rows of {}, normalize {}, hash {}, seed {}",
                     fuzzy.bands, fuzzy.rows, fuzzy.shingle, fuzzy.normalize, fuzzy.hash, fuzzy.seed
@@ -39,11 +40,15 @@ impl DedupExec {
                 notes.push(s_curve(fuzzy.bands, fuzzy.rows));
                 notes.push(if fuzzy.verify {
                     format!(
-                        "verify: candidates stay together from a true Jaccard of {}; one more pass over the documents",
+                        "verify: candidates count as similar from a true Jaccard of {}; one more pass over the documents",
                         fuzzy.threshold
                     )
                 } else {
-                    "verify: off; candidates count as duplicates".to_string()
+                    "verify: off; candidates count as similar".to_string()
+                });
+                notes.push(match fuzzy.link {
+                    Link::Kept => "link: a document goes if it is similar to one that stays".to_string(),
+                    Link::Component => "link: documents that hang together are one cluster".to_string(),
                 });
             }
             Method::Lines(_) | Method::Substring(_) => {}
@@ -57,6 +62,9 @@ impl DedupExec {
                     "k-means: {} clusters, at most {} iterations, seed {}; cosine ≥ {} within a cluster; keeps {which}",
                     semantic.clusters, semantic.iterations, semantic.seed, semantic.threshold
                 ));
+                if semantic.link == SemanticLink::Kept {
+                    notes.push("link: a row goes if it is similar to one that stays".to_string());
+                }
                 notes.extend(self.placement.clone());
             }
         }

@@ -3,7 +3,8 @@
 //! ```text
 //! batches ──► keys to groups, documents to the side
 //!   EXACT: rows with one hash are a cluster
-//!   FUZZY: rows that share a band are candidates ──(verified: true Jaccard)──► connected components are clusters
+//!   FUZZY: rows that share a band are candidates ──(verified: true Jaccard)──► connected components are clusters,
+//!          or a row belongs to one that stays and that it is similar to (`near_kept.rs`)
 //! clusters ──► who stays ──► documents again, without those that go
 //! ```
 
@@ -11,10 +12,13 @@ use super::against::{SeenBefore, conclude};
 use super::contents::{Content, Contents, Marks};
 use super::documents::Documents;
 use super::fates::{self, Names};
+use super::near_kept;
+use super::per::{self, PerValues};
 use super::work::{Budgets, Feed, Outlet, Work};
 use crate::dedup::index::NewKeys;
 use crate::dedup::{
-    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Method, RowStore, StoredRows, Survivors,
+    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, RowStore, StoredRows,
+    Survivors,
 };
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -26,6 +30,7 @@ use std::sync::Arc;
 struct Collected {
     keys: Keys,
     keep_keys: Option<StoredRows>,
+    per: Option<StoredRows>,
     names: Names,
     documents: Documents,
 }
@@ -44,11 +49,11 @@ pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Bu
     let collected =
         collect(work, feed, &budgets.keys, Documents::new(Arc::clone(&work.input_schema), budgets.documents))?;
     let _timer = work.elapsed.timer();
-    let Collected { keys, keep_keys, mut names, documents } = collected;
+    let Collected { keys, keep_keys, per, mut names, documents } = collected;
     let mut seen_before = SeenBefore::open(work, &budget)?;
     let decide = Decide {
         work,
-        chooser: Chooser { which: work.request.keep.which, keys: keep_keys.as_ref() },
+        chooser: Chooser { which: work.request.keep.which, keys: keep_keys.as_ref(), per: per.as_ref() },
         documents: &documents,
         budget: &budget,
     };
@@ -68,21 +73,26 @@ fn collect(work: &Work, feed: &mut Feed, budget: &Arc<dyn Budget>, mut documents
         _ => Keys::Bands(Groups::new(budget)),
     };
     let mut keep = KeepKeys::new(work, budget)?;
+    let mut per = PerValues::new(work, budget);
     let mut names = fates::NameStore::new(work, budget);
     while let Some(batch) = feed.next()? {
         let _timer = work.elapsed.timer();
         let first_row = documents.n_rows();
-        keys.push(&batch, key, first_row)?;
+        keys.push(work, &batch, key, first_row)?;
         keep.push(&batch)?;
+        per.push(&batch)?;
         names.push(&batch)?;
         documents.push(batch)?;
     }
     documents.finish()?;
-    Ok(Collected { keys, keep_keys: keep.finish()?, names: names.finish()?, documents })
+    let (keep_keys, per) = (keep.finish()?, per.finish()?);
+    Ok(Collected { keys, keep_keys, per, names: names.finish()?, documents })
 }
 
 impl Keys {
-    fn push(&mut self, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
+    fn push(&mut self, work: &Work, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
+        // Who goes by a document that stays goes by one of its own value, so others need not be compared.
+        let within = if is_linked_to_kept(work) { per::values(work, batch)? } else { None };
         let column = batch.column(column);
         match self {
             Keys::Whole(groups) => {
@@ -102,13 +112,18 @@ impl Keys {
                 for place in (0..lists.len()).filter(|place| lists.is_valid(*place)) {
                     let range = lists.value_offsets()[place] as usize..lists.value_offsets()[place + 1] as usize;
                     for band in &bands.values()[range] {
-                        groups.push([*band as u64, first_row + place as u64])?;
+                        let key = within.map_or(*band as u64, |values| per::key_within(values, place, *band as u64));
+                        groups.push([key, first_row + place as u64])?;
                     }
                 }
             }
         }
         Ok(())
     }
+}
+
+fn is_linked_to_kept(work: &Work) -> bool {
+    matches!(&work.request.method, Method::Fuzzy(fuzzy) if fuzzy.link == Link::Kept)
 }
 
 fn wrong_key(column: &dyn Array) -> crate::Error {
@@ -148,11 +163,11 @@ impl<'a> KeepKeys<'a> {
 
 /// What a decision about clusters needs.
 #[derive(Clone, Copy)]
-struct Decide<'a> {
-    work: &'a Work,
-    chooser: Chooser<'a>,
-    documents: &'a Documents,
-    budget: &'a Arc<dyn Budget>,
+pub(super) struct Decide<'a> {
+    pub work: &'a Work,
+    pub chooser: Chooser<'a>,
+    pub documents: &'a Documents,
+    pub budget: &'a Arc<dyn Budget>,
 }
 
 impl Decide<'_> {
@@ -187,6 +202,9 @@ impl Decide<'_> {
     /// Rows that share a band are candidates.
     fn fuzzy(self, groups: Groups<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
         let Method::Fuzzy(fuzzy) = &self.work.request.method else { return Err(bug!("not fuzzy")) };
+        if is_linked_to_kept(self.work) {
+            return near_kept::decide(self, fuzzy, groups, seen_before);
+        }
         if fuzzy.verify {
             return self.verified(groups, fuzzy.threshold);
         }
@@ -234,7 +252,7 @@ impl Decide<'_> {
         let pairs = candidates.verify(&components, threshold, load, similarity)?;
         self.work.counts.candidates.add(pairs.n_candidates as usize);
         self.work.counts.verified.add(pairs.n_verified as usize);
-        let is_asked = self.work.dropped.is_some() || !self.work.request.extra.is_empty();
+        let is_asked = self.asks_similarity();
         self.clusters(components, None, None, |row, kept| match kept {
             Kept::Row(kept) if is_asked => Ok(Some(contents.similarity(&contents.load(kept)?, row)?)),
             _ => Ok(None),
@@ -257,7 +275,13 @@ impl Decide<'_> {
         survivors.finish()
     }
 
-    fn count(&self, rows: &[u64], indexed: Option<u64>) {
+    /// Whether anybody will see how similar a row is to the one that stays.
+    pub fn asks_similarity(&self) -> bool {
+        self.work.dropped.is_some() || !self.work.request.extra.is_empty()
+    }
+
+    /// Counts a cluster, and its rows if the index has one like them.
+    pub fn count(&self, rows: &[u64], indexed: Option<u64>) {
         self.work.counts.clusters.add(1);
         self.work.counts.indexed.add(indexed.map_or(0, |_| rows.len()));
     }

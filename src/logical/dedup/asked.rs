@@ -43,6 +43,7 @@ pub(super) struct Given {
 /// `KEEP …`
 pub(super) struct AskedKeep {
     pub which: KeepWhich,
+    pub per: Vec<Keyed>,
     pub by: Vec<AskedOrder>,
     pub place: Place,
 }

@@ -1,6 +1,7 @@
 //! From what was asked to the plan node: the hidden columns, what all methods share, the label.
 
 use super::asked::Asked;
+use super::hash::{dedup_hash, has_key};
 use super::label;
 use super::methods::{Bound, Part, bind_method, refused};
 use super::options::{Options, boolean, name, whole};
@@ -8,11 +9,12 @@ use crate::dedup::{Against, ExtraColumn, Keep, KeepWhich};
 use crate::diag::{Code, did_you_mean};
 use crate::logical::nodes::{Dedup, DedupRequest};
 use crate::logical::positions::Place;
+use crate::logical::verbs::type_name;
 use crate::syntax::ast::DedupMethod;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::planner::ContextProvider;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder};
 use std::sync::Arc;
 
 /// The column that names documents unless another is chosen.
@@ -31,7 +33,7 @@ pub(super) fn known_options(method: DedupMethod) -> Vec<&'static str> {
     let own: &[&str] = match method {
         DedupMethod::Exact => &["verify"],
         DedupMethod::Fuzzy => {
-            &["threshold", "permutations", "bands", "rows", "shingle", "normalize", "hash", "seed", "verify"]
+            &["threshold", "permutations", "bands", "rows", "shingle", "normalize", "hash", "seed", "verify", "link"]
         }
         DedupMethod::Lines | DedupMethod::Paragraphs | DedupMethod::Sentences => {
             &["span", "min_words", "normalize", "min_document_words", "min_document_units"]
@@ -46,6 +48,7 @@ pub(super) fn known_options(method: DedupMethod) -> Vec<&'static str> {
             "seed",
             "sample",
             "which",
+            "link",
             "gpus",
             "gpu_memory",
         ],
@@ -62,10 +65,18 @@ fn drops_rows(method: DedupMethod) -> bool {
 /// The node over `plan` that does what was asked, or every mistake in it.
 pub(super) fn bind_dedup(plan: LogicalPlan, mut asked: Asked, functions: &dyn ContextProvider) -> Result<LogicalPlan> {
     let verb = format!("DEDUP {}", asked.method.name());
-    let mut options = Options::new(&verb, &known_options(asked.method), std::mem::take(&mut asked.given));
+    let mut given = std::mem::take(&mut asked.given);
+    let needless = given.extract_if(.., |option| option.name == "link" && asked.method == DedupMethod::Exact);
+    let needless: Vec<_> = needless.collect();
+    let mut options = Options::new(&verb, &known_options(asked.method), given);
+    options.problems.extend(needless.iter().map(|option| {
+        let message = "DEDUP EXACT has no `link`: all copies are equal to the one that stays";
+        option.name_place.error(Code::UnknownOption, message).help("DEDUP FUZZY and DEDUP SEMANTIC have it")
+    }));
     let schema = plan.schema().clone();
+    let per = asked.keep.iter().flat_map(|keep| &keep.per).map(|key| key.refuse_other_rows("DEDUP"));
     let ordered = asked.keep.iter().flat_map(|keep| &keep.by).map(|item| item.refuse_other_rows("DEDUP"));
-    let other_rows = asked.on.iter().map(|key| key.refuse_other_rows("DEDUP")).chain(ordered);
+    let other_rows = asked.on.iter().map(|key| key.refuse_other_rows("DEDUP")).chain(ordered).chain(per);
     let other_rows: Vec<_> = other_rows.filter_map(std::result::Result::err).collect();
     if !other_rows.is_empty() {
         options.problems.extend(other_rows);
@@ -75,6 +86,7 @@ pub(super) fn bind_dedup(plan: LogicalPlan, mut asked: Asked, functions: &dyn Co
         let problem = against.place.error(Code::Unsupported, format!("{verb} has no index"));
         options.problems.push(problem.help("DEDUP EXACT, DEDUP FUZZY and DEDUP SEMANTIC have one"));
     }
+    refuse_per(&asked, &mut options, &schema)?;
     let bound = bind_method(&asked, &mut options, &schema, functions)?;
     let id = id_column(&mut options, &schema);
     let extra = extra_columns(&mut options, &schema);
@@ -121,15 +133,38 @@ fn has_index(method: DedupMethod) -> bool {
     matches!(method, DedupMethod::Exact | DedupMethod::Fuzzy | DedupMethod::Semantic)
 }
 
+/// What stands after `PER` must have a hash, and an index knows nothing of it.
+fn refuse_per(asked: &Asked, options: &mut Options, schema: &DFSchema) -> Result<()> {
+    let per = asked.keep.iter().flat_map(|keep| &keep.per);
+    for key in per {
+        let kind = key.expr.get_type(schema)?;
+        if !has_key(&kind) {
+            let message = format!("KEEP … PER cannot compare what is {}", type_name(&kind));
+            options.problems.push(key.place.error(Code::Type, message));
+        }
+        if let Some(against) = &asked.against {
+            let message = "an index does not know for which value of PER its documents stayed";
+            let problem = key.place.error(Code::Unsupported, message);
+            let problem = problem.and_at(&against.place.source, against.place.span, "the index");
+            options.problems.push(problem.help("leave out PER, or use an index for each value"));
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn keep_of(asked: &Asked, hidden: &mut Hidden) -> Keep {
-    let Some(keep) = &asked.keep else { return Keep { which: KeepWhich::First, by: vec![] } };
+    let Some(keep) = &asked.keep else { return Keep { which: KeepWhich::First, by: vec![], per: None } };
+    let per: Vec<Expr> = keep.per.iter().map(|key| key.expr.clone()).collect();
+    let per = Some(per).filter(|per| !per.is_empty());
+    let per = per.map(|per| hidden.add(&format!("per_{}", hidden.number), dedup_hash().call(per)).name);
     let by = keep.by.iter().enumerate().map(|(at, item)| {
         let column = hidden.add(&format!("keep_{}_{at}", hidden.number), item.expr.clone());
         // A row without a value is not preferred, whichever end stays.
         let nulls_first = item.nulls_first.unwrap_or(keep.which == KeepWhich::Last);
         (column.name, item.descending, nulls_first)
     });
-    Keep { which: keep.which, by: by.collect() }
+    Keep { which: keep.which, by: by.collect(), per }
 }
 
 /// The column that `id` names, or else the one that is called so.
@@ -197,7 +232,7 @@ impl Hidden {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let is_taken = |number: usize| {
-            let ends = [format!("_key_{number}"), format!("_value_{number}"), format!("_keep_{number}_")];
+            let ends = [format!("_key_{number}"), format!("_value_{number}"), format!("_keep_{number}_"), format!("_per_{number}")];
             let rest = |field: &Arc<arrow::datatypes::Field>| field.name().strip_prefix("_dedup").map(str::to_string);
             plan.schema().fields().iter().filter_map(rest).any(|rest| ends.iter().any(|end| rest.starts_with(end)))
         };

@@ -32,20 +32,24 @@ pub(super) fn with(shown: &[String]) -> String {
 pub(super) fn keep(keep: Option<&AskedKeep>) -> String {
     let Some(keep) = keep else { return String::new() };
     let word = match keep.which {
-        KeepWhich::First if keep.by.is_empty() => return String::new(),
+        KeepWhich::First if keep.by.is_empty() && keep.per.is_empty() => return String::new(),
         KeepWhich::First => "FIRST",
         KeepWhich::Last => "LAST",
         KeepWhich::Any => "ANY",
         KeepWhich::None => "NONE",
     };
+    let per = match keep.per.as_slice() {
+        [] => String::new(),
+        per => format!(" PER {}", listed(per.iter().map(|key| &key.expr))),
+    };
     if keep.by.is_empty() {
-        return format!(" KEEP {word}");
+        return format!(" KEEP {word}{per}");
     }
     let item = |item: &AskedOrder| {
         let nulls = item.nulls_first.map_or("", |first| if first { " NULLS FIRST" } else { " NULLS LAST" });
         format!("{}{}{nulls}", written(&item.expr), if item.descending { " DESC" } else { "" })
     };
-    format!(" KEEP {word} BY {}", keep.by.iter().map(item).collect::<Vec<_>>().join(", "))
+    format!(" KEEP {word}{per} BY {}", keep.by.iter().map(item).collect::<Vec<_>>().join(", "))
 }
 
 /// ` AGAINST INDEX …`, or nothing.

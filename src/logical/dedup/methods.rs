@@ -2,10 +2,14 @@
 
 use super::asked::{Asked, Keyed};
 use super::hash::{dedup_hash, has_key};
-use super::options::{Options, between, boolean, fraction, positive, span_length, which, whole};
+use super::options::{
+    Options, between, boolean, fraction, link, positive, semantic_link, span_length, which, whole,
+};
 use crate::Error;
 use crate::config::parse_bytes;
-use crate::dedup::{Exact, Fuzzy, KeepWhich, Lines, LinesUnit, Method, Semantic, SemanticKeep, SpanLength, Substring};
+use crate::dedup::{
+    Exact, Fuzzy, KeepWhich, Lines, LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::logical::gpu_share;
 use crate::logical::verbs::type_name;
@@ -87,6 +91,7 @@ struct Family {
     rows: u32,
     seed: u64,
     verify: bool,
+    link: Link,
 }
 
 fn family(hash: HashFamily) -> Family {
@@ -94,13 +99,13 @@ fn family(hash: HashFamily) -> Family {
     let chars = Shingle { unit: ShingleUnit::Chars, n: 24 };
     match hash {
         HashFamily::Native => {
-            Family { shingle: words, normalize: Normalize::Words, bands: 14, rows: 8, seed: 1, verify: true }
+            Family { shingle: words, normalize: Normalize::Words, bands: 14, rows: 8, seed: 1, verify: true, link: Link::Kept }
         }
         HashFamily::Nemo => {
-            Family { shingle: chars, normalize: Normalize::None, bands: 20, rows: 13, seed: 42, verify: false }
+            Family { shingle: chars, normalize: Normalize::None, bands: 20, rows: 13, seed: 42, verify: false, link: Link::Component }
         }
         HashFamily::Datatrove => {
-            Family { shingle: words, normalize: Normalize::Datatrove, bands: 14, rows: 8, seed: 1, verify: false }
+            Family { shingle: words, normalize: Normalize::Datatrove, bands: 14, rows: 8, seed: 1, verify: false, link: Link::Component }
         }
     }
 }
@@ -161,6 +166,7 @@ fn fuzzy(asked: &Asked, options: &mut Options, schema: &DFSchema, functions: &dy
     let seed = options.setting("seed", defaults.seed, between(0, u64::from(u32::MAX)));
     let verify = options.setting("verify", defaults.verify && asked.against.is_none(), boolean);
     refuse_verify_with_index(asked, options, verify, "fingerprints and no texts");
+    let link = fuzzy_link(asked, options, defaults.link);
     let operator = functions
         .get_function_meta(BANDS_OPERATOR)
         .ok_or_else(|| crate::bug!("DEDUP FUZZY needs the operator {BANDS_OPERATOR}"))?;
@@ -177,8 +183,20 @@ fn fuzzy(asked: &Asked, options: &mut Options, schema: &DFSchema, functions: &dy
         Expr::Column(column) => Some(Part::There(column.clone())),
         _ => verify.then_some(Part::Computed(text)),
     };
-    let method = Method::Fuzzy(Fuzzy { bands, rows, threshold, shingle, normalize, hash, seed, verify });
+    let method = Method::Fuzzy(Fuzzy { bands, rows, threshold, shingle, normalize, hash, seed, verify, link });
     Ok(Bound { method, key: Some(Part::Computed(operator.call(arguments))), value, compared: vec![] })
+}
+
+/// Where nobody stays there is nobody to be similar to: every document that has a duplicate goes, and duplicates are
+/// told by what hangs together.
+fn fuzzy_link(asked: &Asked, options: &mut Options, default: Link) -> Link {
+    if asked.keep.as_ref().is_none_or(|keep| keep.which != KeepWhich::None) {
+        return options.setting("link", default, link);
+    }
+    if options.value("link", link) == Some(Link::Kept) {
+        options.refuse("link", "with KEEP NONE no document stays that others could be similar to");
+    }
+    Link::Component
 }
 
 fn lines(asked: &Asked, options: &mut Options, schema: &DFSchema, unit: LinesUnit) -> Result<Bound> {
@@ -240,15 +258,17 @@ fn semantic(asked: &Asked, options: &mut Options, schema: &DFSchema) -> Result<B
         seed: options.setting("seed", 42, whole(0)),
         sample: options.setting("sample", 1_000_000, whole(1)),
         which: options.setting("which", SemanticKeep::Hard, which),
+        link: options.setting("link", SemanticLink::Any, semantic_link),
         gpus: options.value("gpus", gpu_share),
         gpu_memory_bytes: options.value("gpu_memory", parse_bytes).map(|bytes| bytes as u64),
     };
     if let Some(keep) = &asked.keep {
-        if options.has("which") {
+        let by_centre = keep.by.is_empty() && keep.which == KeepWhich::Any && !keep.per.is_empty();
+        if options.has("which") && !by_centre {
             options.refuse("which", "KEEP … BY ranks the rows already: give one of the two");
         }
-        if keep.which == KeepWhich::None || keep.by.is_empty() {
-            let message = "DEDUP SEMANTIC takes KEEP only with BY";
+        if keep.which == KeepWhich::None || (keep.by.is_empty() && !by_centre) {
+            let message = "DEDUP SEMANTIC takes KEEP only with BY, or KEEP ANY PER";
             options.problems.push(
                 keep.place
                     .error(Code::Unsupported, message)
@@ -274,7 +294,7 @@ fn refuse_verify_with_index(asked: &Asked, options: &mut Options, verify: bool, 
 /// What cuts texts goes through them in input order.
 fn keeps_first_or_none(asked: &Asked, options: &mut Options) {
     let Some(keep) = &asked.keep else { return };
-    if keep.which == KeepWhich::Last || !keep.by.is_empty() {
+    if keep.which == KeepWhich::Last || !keep.by.is_empty() || !keep.per.is_empty() {
         let name = asked.method.name();
         let message = format!("DEDUP {name} takes KEEP FIRST or KEEP NONE");
         let problem = keep.place.error(Code::Unsupported, message);

@@ -2,7 +2,7 @@
 
 use super::asked::Given;
 use crate::config::SettingError;
-use crate::dedup::{DecontaminateMode, SemanticKeep, SpanLength};
+use crate::dedup::{DecontaminateMode, Link, SemanticKeep, SemanticLink, SpanLength};
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::logical::catalog::option_error;
 use crate::logical::positions::Place;
@@ -122,6 +122,20 @@ impl Shown for SemanticKeep {
     }
 }
 
+impl Shown for Link {
+    fn shown(&self) -> String {
+        let (name, _) = LINKS[*self as usize];
+        quoted(&name)
+    }
+}
+
+impl Shown for SemanticLink {
+    fn shown(&self) -> String {
+        let (name, _) = SEMANTIC_LINKS[*self as usize];
+        quoted(&name)
+    }
+}
+
 impl Shown for DecontaminateMode {
     fn shown(&self) -> String {
         let (name, _) = MODES[*self as usize];
@@ -142,6 +156,10 @@ fn quoted(value: &impl Display) -> String {
 /// `which`, in the order of the type.
 const WHICH: [(&str, SemanticKeep); 3] =
     [("hard", SemanticKeep::Hard), ("easy", SemanticKeep::Easy), ("random", SemanticKeep::Random)];
+/// `link` of `FUZZY`, in the order of the type.
+const LINKS: [(&str, Link); 2] = [("kept", Link::Kept), ("component", Link::Component)];
+/// `link` of `SEMANTIC`, in the order of the type.
+const SEMANTIC_LINKS: [(&str, SemanticLink); 2] = [("kept", SemanticLink::Kept), ("any", SemanticLink::Any)];
 /// `mode`, in the order of the type.
 const MODES: [(&str, DecontaminateMode); 2] = [("drop", DecontaminateMode::Drop), ("cut", DecontaminateMode::Cut)];
 
@@ -208,6 +226,16 @@ pub(super) fn span_length(text: &str) -> Result<SpanLength, String> {
 /// `hard`, `easy` or `random`.
 pub(super) fn which(text: &str) -> Result<SemanticKeep, String> {
     choose(text, &WHICH)
+}
+
+/// `kept` or `component`.
+pub(super) fn link(text: &str) -> Result<Link, String> {
+    choose(text, &LINKS)
+}
+
+/// `kept` or `any`.
+pub(super) fn semantic_link(text: &str) -> Result<SemanticLink, String> {
+    choose(text, &SEMANTIC_LINKS)
 }
 
 /// `drop` or `cut`.

@@ -1,7 +1,7 @@
 //! `DEDUP` and `DECONTAMINATE` in SQL: functions after FROM.
 //!
 //! ```text
-//! SELECT id FROM dedup_fuzzy(docs, text, threshold => 0.7, keep => 'FIRST BY score DESC')
+//! SELECT id FROM dedup_fuzzy(docs, text, threshold => 0.7, keep => 'FIRST PER source BY score DESC')
 //! ```
 //! The first argument is a table, a file in quotes or a query in parentheses; then what stands after `ON`; then options
 //! by name. `keep` holds CQL's clause as a text. Its expressions are opened before anything is planned, so that macros
@@ -228,9 +228,14 @@ impl Relations {
             let problem = place.error(Code::OptionValue, "option `keep`: a text is expected");
             return Err(Error::from(problem.help("write keep => 'FIRST BY length(text) DESC'")).into());
         };
-        let mut by = Vec::new();
+        let (mut per, mut by) = (Vec::new(), Vec::new());
         while let (Some(expr), Some(direction)) = (parts.next(), parts.next()) {
             let direction = constant(&direction).unwrap_or_default();
+            if direction == "PER" {
+                let place = self.place(expr.span());
+                per.push(Keyed { expr: context.sql_to_expr(expr, schema)?, place });
+                continue;
+            }
             let nulls_first = match direction.contains("NULLS") {
                 true => Some(direction.ends_with("FIRST")),
                 false => None,
@@ -242,7 +247,7 @@ impl Relations {
                 nulls_first,
             });
         }
-        Ok(AskedKeep { which: which_of(*which), by, place })
+        Ok(AskedKeep { which: which_of(*which), per, by, place })
     }
 }
 
@@ -299,7 +304,8 @@ fn constant(value: &SqlExpr) -> Option<String> {
 const KEEP_WORDS: [(&str, KeepWord); 4] =
     [("FIRST", KeepWord::First), ("LAST", KeepWord::Last), ("ANY", KeepWord::Any), ("NONE", KeepWord::None)];
 
-/// Opens every `keep => 'FIRST BY …'` of a tree: the text becomes `('FIRST', expression, 'DESC', …)`.
+/// Opens every `keep => 'FIRST BY …'` of a tree: the text becomes `('FIRST', expression, 'DESC', …)`, where `'PER'`
+/// stands in place of the direction of what is after `PER`.
 pub fn open_keep_texts<T: VisitMut>(tree: &mut T, positions: &Positions) -> Result<(), Vec<Diagnostic>> {
     let mut opener = KeepTexts { positions, problems: vec![] };
     let _ = tree.visit(&mut opener);
@@ -350,6 +356,10 @@ impl KeepTexts<'_> {
         let mut parts = vec![text(word)];
         let origin = self.positions.add_text(&source);
         let reader = SqlReader::new(self.positions, origin, &source);
+        for item in &clause.per {
+            parts.push(reader.expr(Span::new(item.span.start + start, item.span.end + start))?);
+            parts.push(text("PER"));
+        }
         for item in &clause.by {
             let order = reader.order_by(Span::new(item.span.start + start, item.span.end + start))?;
             parts.push(order.expr);

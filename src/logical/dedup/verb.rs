@@ -91,7 +91,8 @@ impl Binder<'_> {
                 place: self.here(slice.span),
             });
         }
-        Ok(AskedKeep { which: which_of(keep.which), by, place: self.here(keep.span) })
+        let per = keep.per.iter().map(|slice| self.keyed(plan, *slice)).collect::<Bound<Vec<_>>>()?;
+        Ok(AskedKeep { which: which_of(keep.which), per, by, place: self.here(keep.span) })
     }
 
     fn given(&self, options: &[OptionItem]) -> Bound<Vec<Given>> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 fn spec(clusters: usize) -> Semantic {
     Semantic {
+        link: crate::dedup::SemanticLink::Any,
         threshold: 0.95,
         clusters,
         iterations: 50,
