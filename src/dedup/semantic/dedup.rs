@@ -3,12 +3,14 @@
 use super::against::{Stored, best_stored, padded, unpadded};
 use super::device::{Comparers, OnDevices, Passes};
 use super::kmeans::{self, Centres, Limits, Nearest};
+use super::near_kept::first_kept;
 use super::nearest::{Best, Others, best_of};
 use super::random::{Random, shuffle_key};
 use super::vectors::{Vectors, chunk_bytes, no_memory, normalize, stride};
 use crate::dedup::index::{Appender, Index, IndexCentres, IndexVectors};
-use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep};
+use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep, SemanticLink, StoredRows};
 use crate::{Error, Result, bug};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes held for each row: its number, its cluster, its distance to the centre, its place in the list of clusters.
@@ -39,7 +41,7 @@ pub struct SemanticDuplicate {
     /// The row.
     pub row: u64,
     /// The most similar document of the index, if it is similar enough; else the most similar row that was ranked
-    /// before it; with `KEEP NONE`, the most similar row.
+    /// before it; with `KEEP NONE`, the most similar row; with `link = 'kept'`, the first similar row that stays.
     pub nearest: Kept,
     /// The cosine similarity to it.
     pub similarity: f32,
@@ -112,6 +114,8 @@ pub struct SemanticDedup {
     scratch: Vec<f32>,
     devices: Option<OnDevices>,
     against: Option<Against>,
+    /// The value of `PER` of each row.
+    per: Option<StoredRows>,
 }
 
 /// An index that rows are held against.
@@ -134,6 +138,7 @@ impl SemanticDedup {
             scratch,
             devices: None,
             against: None,
+            per: None,
         }
     }
 
@@ -153,6 +158,12 @@ impl SemanticDedup {
         }
         self.against = Some(Against { centres, vectors });
         Ok(self)
+    }
+
+    /// Compares rows only with those that have the same value.
+    pub fn per(mut self, values: Option<StoredRows>) -> Self {
+        self.per = values;
+        self
     }
 
     /// The vector of a row; rows come in ascending order. A null is an empty vector.
@@ -209,10 +220,12 @@ impl SemanticDedup {
             start = end;
             let first_duplicate = duplicates.len();
             let stored = pool.install(|| self.best_stored(&vectors, &members, cluster))?;
-            if members.len() > 1 || !stored.is_empty() {
+            for mut members in self.by_value(&members)? {
+                if members.len() < 2 && stored.is_empty() {
+                    continue;
+                }
                 self.rank(&mut members, &distances, &mut ranking)?;
-                let best =
-                    pool.install(|| best_of(&vectors, &members, others, &*self.budget, self.devices.as_ref()))?;
+                let best = pool.install(|| self.best_of(&vectors, &members, others, &stored))?;
                 self.judge(&members, &best, &stored, others, &mut duplicates);
             }
             if let Some(appender) = appender.as_deref_mut() {
@@ -247,6 +260,34 @@ impl SemanticDedup {
             appender.set_centres(&unpadded(learned.0.values(), self.dimension))?;
         }
         Ok(learned)
+    }
+
+    /// The rows of a cluster apart by their values of `PER`, each part in input order.
+    fn by_value(&self, members: &[u32]) -> Result<Vec<Vec<u32>>> {
+        let Some(per) = &self.per else { return Ok(vec![members.to_vec()]) };
+        let mut parts: BTreeMap<Vec<u8>, Vec<u32>> = BTreeMap::new();
+        for &at in members {
+            let mut value = Vec::new();
+            per.get(u64::from(self.rows[at as usize]), &mut value)?;
+            parts.entry(value).or_default().push(at);
+        }
+        Ok(parts.into_values().collect())
+    }
+
+    /// For each row of a cluster, given in the order of the ranking: the row that it would go by.
+    fn best_of(
+        &self,
+        vectors: &Vectors,
+        ranked: &[u32],
+        others: Others,
+        stored: &[(u32, Stored)],
+    ) -> Result<Vec<Option<Best>>> {
+        let best = best_of(vectors, ranked, others, &*self.budget, self.devices.as_ref())?;
+        if self.spec.link == SemanticLink::Any || others == Others::All {
+            return Ok(best);
+        }
+        let goes = |place: usize| stored.binary_search_by_key(&ranked[place], |(at, _)| *at).is_ok();
+        first_kept(vectors, ranked, &best, goes, self.spec.threshold, &*self.budget)
     }
 
     /// For each row of a cluster that the index has something similar enough to: that, by row. Else empty.

@@ -4,7 +4,9 @@
 //! vectors ──length 1──► k-means ──► clusters ──ranked──► most similar row ranked before ──≥ threshold──► duplicate
 //! ```
 //! - rows are compared within their cluster only, so the cost is n·k + n²/k products instead of n²
-//! - a row goes if its cosine similarity to any row ranked before it reaches the threshold, also if that one goes too
+//! - a row goes if its cosine similarity to any row ranked before it reaches the threshold, also if that one goes too;
+//!   with `link = 'kept'`, only if that one stays
+//! - with `PER`, rows are compared with rows of their own value only
 //! - with an index, a row goes first of all if a vector that an earlier run kept in its cluster is similar enough; the
 //!   clusters are the index's then
 //! - a row without a direction (null, all zeros, a value that is not finite) belongs to no cluster and stays
@@ -18,6 +20,7 @@ mod dedup;
 mod device;
 mod dots;
 mod kmeans;
+mod near_kept;
 mod nearest;
 mod random;
 #[cfg(test)]

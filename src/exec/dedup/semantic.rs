@@ -5,6 +5,7 @@ use super::budget::PoolBudget;
 use super::documents::Documents;
 use super::fates::{self, NameStore};
 use super::on_device::OnDevice;
+use super::per::PerValues;
 use super::rows::KeepKeys;
 use super::work::{Budgets, Feed, Message, Outlet, Work};
 use crate::dedup::{
@@ -59,11 +60,13 @@ fn decide(
         dedup = on_device.give_to(dedup, semantic, work);
     }
     let mut keep = KeepKeys::new(work, &budget)?;
+    let mut per = PerValues::new(work, &budget);
     let mut names = NameStore::new(work, &budget);
     while let Some(batch) = feed.next()? {
         let _timer = work.elapsed.timer();
         push(&mut dedup, &batch, key, documents.n_rows())?;
         keep.push(&batch)?;
+        per.push(&batch)?;
         names.push(&batch)?;
         documents.push(batch)?;
     }
@@ -77,6 +80,7 @@ fn decide(
     } else {
         SemanticRanking::Centre(semantic.which)
     };
+    dedup = dedup.per(per.finish()?);
     let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
     if let Some(seen_before) = &seen_before {
         dedup = dedup.against(seen_before.index(), &budgets.clusters)?;

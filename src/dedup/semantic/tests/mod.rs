@@ -5,13 +5,12 @@ mod against;
 
 use super::random::Random;
 use super::*;
-use crate::dedup::{FixedBudget, KeepWhich, Kept, Semantic, SemanticKeep};
+use crate::dedup::{FixedBudget, KeepWhich, Kept, RowStore, Semantic, SemanticKeep, SemanticLink};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 fn spec(clusters: usize) -> Semantic {
     Semantic {
-        link: crate::dedup::SemanticLink::Any,
         threshold: 0.95,
         clusters,
         iterations: 50,
@@ -19,6 +18,7 @@ fn spec(clusters: usize) -> Semantic {
         seed: 42,
         sample: 1_000_000,
         which: SemanticKeep::Hard,
+        link: SemanticLink::Any,
         gpus: None,
         gpu_memory_bytes: None,
     }
@@ -193,6 +193,66 @@ fn a_row_that_goes_still_removes_others_and_the_kept_row_is_the_end_of_the_chain
     check(KeepWhich::Any, &[(1, 0, Kept::Row(0)), (2, 1, Kept::Row(0))]);
     check(KeepWhich::Last, &[(0, 1, Kept::Row(2)), (1, 2, Kept::Row(2))]);
     check(KeepWhich::None, &[(0, 1, Kept::Nobody), (1, 0, Kept::Nobody), (2, 1, Kept::Nobody)]);
+}
+
+/// In plain loops: each row that goes, and the first row that stays and that it is similar to.
+fn first_that_stays(ranked: &[usize], is_close: impl Fn(usize, usize) -> bool) -> Vec<(u64, Kept)> {
+    let (mut staying, mut found) = (vec![], vec![]);
+    for &row in ranked {
+        match staying.iter().find(|kept| is_close(**kept, row)) {
+            Some(kept) => found.push((row as u64, Kept::Row(*kept as u64))),
+            None => staying.push(row),
+        }
+    }
+    found.sort_by_key(|(row, _)| *row);
+    found
+}
+
+#[test]
+fn linked_to_what_stays_a_chain_falls_apart() {
+    let vectors = at_angles(&[0.0, 12.0, 24.0, 80.0]);
+    let mut key_of = |_| Ok(Vec::new());
+    let ranking = Ranking::Keys { which: KeepWhich::First, key_of: &mut key_of };
+    let spec = Semantic { link: SemanticLink::Kept, ..spec(1) };
+    let outcome = run(&spec, FixedBudget::new(), &vectors, ranking);
+    let found: Vec<_> = outcome.duplicates.iter().map(|d| (d.row, d.nearest, d.kept)).collect();
+    assert_eq!(found, [(1, Kept::Row(0), Kept::Row(0))]);
+}
+
+#[test]
+fn linked_to_what_stays_rows_go_as_plain_loops_say_in_any_memory_and_with_any_value_of_per() {
+    // Angles on a line, so that chains are long; far more rows than are decided at a time.
+    let mut random = Random::new(11);
+    let angles: Vec<f32> = (0..1500).map(|_| (random.unit() * 1200.0) as f32 / 8.0).collect();
+    let vectors = at_angles(&angles);
+    let keys: Vec<u8> = (0..vectors.len()).map(|_| (random.unit() * 5.0) as u8).collect();
+    let values: Vec<u8> = (0..vectors.len()).map(|_| (random.unit() * 3.0) as u8).collect();
+    let unit: Vec<Vec<f64>> = vectors.iter().map(|vector| unit(vector)).collect();
+    for (which, has_per) in [(KeepWhich::First, false), (KeepWhich::Last, false), (KeepWhich::First, true)] {
+        let spec = Semantic { threshold: 0.999, link: SemanticLink::Kept, ..spec(1) };
+        let mut ranked: Vec<usize> = (0..vectors.len()).collect();
+        ranked.sort_by_key(|row| (keys[*row], *row));
+        if which == KeepWhich::Last {
+            ranked.reverse();
+        }
+        let wanted = first_that_stays(&ranked, |a, b| {
+            cosine(&unit[a], &unit[b]) >= spec.threshold && (!has_per || values[a] == values[b])
+        });
+        assert!(wanted.len() > 1000 && wanted.len() < 1480);
+        let needs = Needs::of(&spec, vectors.len(), 2);
+        for (limit_bytes, n_threads) in [(usize::MAX, 1), (usize::MAX, 4), (needs.least_bytes, 2)] {
+            let mut key_of = |row: u64| Ok(vec![keys[row as usize]]);
+            let mut dedup = SemanticDedup::new(spec.clone(), Arc::new(FixedBudget::of(limit_bytes, n_threads)));
+            vectors.iter().zip(0..).for_each(|(vector, row)| dedup.push(row, vector).unwrap());
+            let budget: Arc<dyn crate::dedup::Budget> = Arc::new(FixedBudget::new());
+            let mut store = RowStore::new(&budget);
+            values.iter().for_each(|value| store.push(&[*value]).unwrap());
+            let dedup = dedup.per(has_per.then(|| store.finish().unwrap()));
+            let outcome = dedup.finish(Ranking::Keys { which, key_of: &mut key_of }, None).unwrap();
+            let found: Vec<_> = outcome.duplicates.iter().map(|d| (d.row, d.kept)).collect();
+            assert_eq!(found, wanted, "{which:?}, {limit_bytes} bytes");
+        }
+    }
 }
 
 #[test]
