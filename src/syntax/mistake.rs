@@ -76,7 +76,7 @@ fn optional(rule: Rule) -> Option<&'static str> {
         Rule::bytes_of => "`BYTES OF`",
         Rule::keep => "`KEEP`",
         Rule::against_index => "`AGAINST INDEX`",
-        Rule::keep_per => "`PER`",
+        Rule::keep_per | Rule::kw_per => "`PER`",
         Rule::kw_by => "`BY`",
         Rule::kw_append => "`APPEND`",
         Rule::kw_read => "`READ ONLY`",
@@ -207,8 +207,11 @@ fn way_out(
             "write `AGAINST INDEX 'path'`; to compare with the files of an evaluation, write DECONTAMINATE AGAINST"
         }
         Rule::dedup_verb if tried.contains(&Rule::path) => "write `AGAINST INDEX 'path' [APPEND | READ ONLY]`",
+        Rule::dedup_verb | Rule::keep_text if found.is_some_and(|word| word.eq_ignore_ascii_case("per")) => {
+            "PER comes before BY: `KEEP FIRST PER source BY score DESC`"
+        }
         Rule::dedup_verb | Rule::keep_text if tried.contains(&Rule::keep_choice) || tried.contains(&Rule::kw_none) => {
-            "write `KEEP FIRST`, or `KEEP FIRST BY length(text) DESC`"
+            "write `KEEP FIRST`, `KEEP FIRST BY length(text) DESC` or `KEEP FIRST PER source`"
         }
         Rule::dedup_verb if tried.contains(&Rule::kw_on) => "write `DEDUP EXACT ON text`",
         Rule::decontaminate_verb if tried.contains(&Rule::kw_against) || tried.contains(&Rule::path) => {

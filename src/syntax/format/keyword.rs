@@ -32,6 +32,7 @@ pub(super) fn keywords(text: &str, tokens: &[Token], of_grammar: &Keywords) -> V
 struct Level {
     n_open_cases: usize,
     in_order_by: bool,
+    in_keep_per: bool,
 }
 
 struct Scan {
@@ -111,8 +112,12 @@ impl Scan {
             match word.as_str() {
                 "CASE" => level.n_open_cases += 1,
                 "END" => level.n_open_cases = level.n_open_cases.saturating_sub(1),
-                // `ORDER BY`, `KEEP FIRST BY`.
-                "BY" => level.in_order_by = ["ORDER", "FIRST", "LAST", "ANY"].contains(&self.before.as_str()),
+                "PER" => level.in_keep_per = true,
+                // `ORDER BY`, `KEEP FIRST BY`, `KEEP FIRST PER source BY`.
+                "BY" => {
+                    let follows = ["ORDER", "FIRST", "LAST", "ANY"].contains(&self.before.as_str());
+                    level.in_order_by = follows || std::mem::take(&mut level.in_keep_per);
+                }
                 _ => {}
             }
         }
