@@ -9,7 +9,7 @@
 //! | who stays, with `link = 'kept'` | a bit a row, and 16 for each band that a row shares | the clusters are known |
 //! | clusters | 27 a row that has a duplicate | the fates are known |
 //! | fates | 45 a row that has a duplicate | the end |
-//! | stored texts, keys of `KEEP BY` and values of `PER` | 8 a row and the bytes | they are read |
+//! | stored texts and keys of `KEEP BY`, for vectors values of `PER` | 8 a row and the bytes | they are read |
 //! | the order of `KEEP BY`, with `link = 'kept'` | 16 a row, 63 while it is sorted | the clusters are known |
 //!
 //! A record of n words counts 9·n bytes: 8·n, and what an allocator adds. Stores that grow leave up to a quarter of
@@ -69,7 +69,7 @@ mod tests {
         in_memory &= !candidates.has_spilled();
         candidates.unite(&components).unwrap();
         let mut survivors = Survivors::new(n_rows, &budget);
-        let chooser = Chooser { which: KeepWhich::First, keys: None, per: None };
+        let chooser = Chooser { which: KeepWhich::First, keys: None };
         let decide = |rows: &[u64], indexed| survivors.add_cluster(rows, indexed, chooser, |_, _| Ok(None)).map(drop);
         components.into_clusters(None).unwrap().for_each_cluster(decide).unwrap();
         in_memory && !survivors.has_spilled()

@@ -40,8 +40,8 @@ pub use decontaminate::{
     TaskReport,
 };
 pub use groups::{FLOOR_BYTES, Groups};
-pub use near_kept::{Belongings, MOST_COMPARED, SharedKeys};
 pub use memory::{exact_memory_bytes, fuzzy_memory_bytes};
+pub use near_kept::{Belongings, MOST_COMPARED, SharedKeys};
 pub use pairs::{Candidates, PairCounts, star_and_chain};
 pub use preference::Preference;
 pub use row_store::{RowStore, StoredRows};

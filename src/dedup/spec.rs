@@ -186,7 +186,7 @@ pub struct Keep {
     /// Hidden columns that the rows of a cluster are ordered by, before their place in the input; as
     /// (name, descending, nulls first).
     pub by: Vec<(String, bool, bool)>,
-    /// The hidden column with the hash of what stands after `PER`: one row stays for each of its values.
+    /// The hidden column with the hash of what stands after `PER`: only rows with the same one are duplicates.
     pub per: Option<String>,
 }
 

@@ -9,7 +9,6 @@ use super::row_store::StoredRows;
 use super::sorted::Sorted;
 use super::{Budget, KeepWhich};
 use crate::Result;
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -73,8 +72,6 @@ pub struct Chooser<'a> {
     pub which: KeepWhich,
     /// What the rows of a cluster are ordered by, before their place in the input: bytes that compare as the values do.
     pub keys: Option<&'a StoredRows>,
-    /// The value of `PER` of each row: of a cluster, one row stays for each value.
-    pub per: Option<&'a StoredRows>,
 }
 
 impl Chooser<'_> {
@@ -104,17 +101,6 @@ impl Chooser<'_> {
     }
 }
 
-/// The rows of a cluster, ascending, apart by their values of `PER`.
-fn by_value(per: &StoredRows, rows: &[u64]) -> Result<Vec<Vec<u64>>> {
-    let mut parts: BTreeMap<Vec<u8>, Vec<u64>> = BTreeMap::new();
-    for row in rows {
-        let mut value = Vec::new();
-        per.get(*row, &mut value)?;
-        parts.entry(value).or_default().push(*row);
-    }
-    Ok(parts.into_values().collect())
-}
-
 /// Takes clusters, in any order.
 pub struct Survivors {
     fates: Groups<5>,
@@ -133,39 +119,29 @@ impl Survivors {
     }
 
     /// Decides a cluster: its rows, ascending, and what the index has of it. `similarity` is asked for each row that
-    /// goes, with what stays, which is returned; with `PER`, what stays for its smallest value.
+    /// goes, with what stays, which is returned.
     pub fn add_cluster(
         &mut self,
         rows: &[u64],
         indexed: Option<u64>,
         chooser: Chooser<'_>,
-        mut similarity: impl FnMut(u64, Kept) -> Result<Option<f64>>,
+        similarity: impl FnMut(u64, Kept) -> Result<Option<f64>>,
     ) -> Result<Kept> {
-        let Some(per) = chooser.per else {
-            let kept = chooser.choose(rows, indexed)?;
-            self.add_decided(rows, rows, kept, similarity)?;
-            return Ok(kept);
-        };
-        let mut first = Kept::Nobody;
-        for part in by_value(per, rows)? {
-            let kept = chooser.choose(&part, indexed)?;
-            self.add_decided(rows, &part, kept, &mut similarity)?;
-            first = if first == Kept::Nobody { kept } else { first };
-        }
-        Ok(first)
+        let kept = chooser.choose(rows, indexed)?;
+        self.add_decided(rows, kept, similarity)?;
+        Ok(kept)
     }
 
-    /// Writes down what stays for some of the rows of a cluster; both ascending.
+    /// Writes down what stays of a cluster, whose rows are ascending.
     pub fn add_decided(
         &mut self,
-        cluster: &[u64],
         rows: &[u64],
         kept: Kept,
         mut similarity: impl FnMut(u64, Kept) -> Result<Option<f64>>,
     ) -> Result<()> {
-        let Some(smallest) = cluster.first().copied() else { return Ok(()) };
+        let Some(cluster) = rows.first().copied() else { return Ok(()) };
         for row in rows.iter().copied() {
-            let mut fate = Fate { row, kept, cluster: smallest, size: cluster.len() as u64, similarity: None };
+            let mut fate = Fate { row, kept, cluster, size: rows.len() as u64, similarity: None };
             if !fate.is_kept() {
                 fate.similarity = similarity(row, kept)?;
                 self.n_dropped += 1;

@@ -400,7 +400,7 @@ impl DedupMethod {
 pub struct KeepClause {
     /// Which end of the order stays.
     pub which: KeepWord,
-    /// One row stays for each value of these.
+    /// Rows are compared within the values of these.
     pub per: Vec<Slice>,
     /// What the rows of a cluster are ordered by, each `expression [ASC | DESC] [NULLS FIRST | LAST]`.
     pub by: Vec<Slice>,

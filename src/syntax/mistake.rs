@@ -208,7 +208,7 @@ fn way_out(
         }
         Rule::dedup_verb if tried.contains(&Rule::path) => "write `AGAINST INDEX 'path' [APPEND | READ ONLY]`",
         Rule::dedup_verb | Rule::keep_text if found.is_some_and(|word| word.eq_ignore_ascii_case("per")) => {
-            "PER comes before BY: `KEEP FIRST PER source BY score DESC`"
+            "write `KEEP FIRST PER source`, and BY after it; NONE has no PER"
         }
         Rule::dedup_verb | Rule::keep_text if tried.contains(&Rule::keep_choice) || tried.contains(&Rule::kw_none) => {
             "write `KEEP FIRST`, `KEEP FIRST BY length(text) DESC` or `KEEP FIRST PER source`"

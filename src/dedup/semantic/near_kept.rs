@@ -57,7 +57,8 @@ pub(super) fn first_kept(
         let mut stays = vec![false; block.len()];
         for (at, &place) in block.iter().enumerate() {
             let inside = within[at].iter().find(|(earlier, _)| stays[*earlier]);
-            let inside = inside.map(|(earlier, similarity)| Best { place: block[*earlier] as u32, similarity: *similarity });
+            let inside =
+                inside.map(|(earlier, similarity)| Best { place: block[*earlier] as u32, similarity: *similarity });
             first[place] = [similar[at], inside].into_iter().flatten().min_by_key(|best| best.place);
             if first[place].is_none() {
                 stays[at] = true;

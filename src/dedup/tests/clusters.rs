@@ -170,7 +170,7 @@ fn kept(which: KeepWhich, keys: Option<&[&str]>, rows: &[u64], indexed: Option<u
     let mut store = RowStore::new(&budget(usize::MAX, 1));
     keys.iter().copied().flatten().for_each(|key| store.push(key.as_bytes()).unwrap());
     let store = store.finish().unwrap();
-    Chooser { which, keys: keys.map(|_| &store), per: None }.choose(rows, indexed).unwrap()
+    Chooser { which, keys: keys.map(|_| &store) }.choose(rows, indexed).unwrap()
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn fates_come_in_row_order_in_any_memory() {
     let n_rows = 20_000;
     for budget in budgets() {
         let mut survivors = Survivors::new(n_rows, &budget);
-        let chooser = Chooser { which: KeepWhich::First, keys: None, per: None };
+        let chooser = Chooser { which: KeepWhich::First, keys: None };
         // Clusters of three, the last one first; every fourth row is alone.
         for first in (0..n_rows / 4).rev().map(|n| n * 4) {
             let rows = [first, first + 1, first + 2];
@@ -215,9 +215,9 @@ fn fates_come_in_row_order_in_any_memory() {
 #[test]
 fn a_reader_of_fates_skips_rows_that_are_not_asked_for() {
     let mut survivors = Survivors::new(100, &budget(usize::MAX, 1));
-    let chooser = Chooser { which: KeepWhich::None, keys: None, per: None };
+    let chooser = Chooser { which: KeepWhich::None, keys: None };
     survivors.add_cluster(&[3, 5, 90], Some(4), chooser, |_, _| Ok(None)).unwrap();
-    survivors.add_cluster(&[7], Some(11), Chooser { which: KeepWhich::First, keys: None, per: None }, |_, _| Ok(None)).unwrap();
+    survivors.add_cluster(&[7], Some(11), Chooser { which: KeepWhich::First, keys: None }, |_, _| Ok(None)).unwrap();
     let mut fates = survivors.finish().unwrap();
     assert_eq!(fates.next_for(4).unwrap(), None);
     let fate = fates.next_for(7).unwrap().unwrap();

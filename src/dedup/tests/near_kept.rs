@@ -23,11 +23,7 @@ fn ranked(n_rows: u64, which: KeepWhich, keys: Option<&[Vec<u8>]>) -> Vec<u64> {
 }
 
 /// Each row that goes, and what it belongs to: every row is held against every one that stays.
-fn by_hand(
-    ranked: &[u64],
-    touches: &BTreeMap<u64, u64>,
-    is_similar: impl Fn(u64, u64) -> bool,
-) -> BTreeMap<u64, Kept> {
+fn by_hand(ranked: &[u64], touches: &BTreeMap<u64, u64>, is_similar: impl Fn(u64, u64) -> bool) -> BTreeMap<u64, Kept> {
     let mut staying: Vec<u64> = vec![];
     let mut goes = BTreeMap::new();
     for row in ranked {
@@ -97,7 +93,8 @@ fn stored(keys: &[Vec<u8>], budget: &Arc<dyn Budget>) -> StoredRows {
 fn keep_keys(n_rows: u64, seed: u64) -> Vec<Vec<u8>> {
     let key = |row: u64| {
         let n_bytes = [3, 8, 9, 30][(mix(row ^ seed) % 4) as usize];
-        let mut key: Vec<u8> = (0..n_bytes).map(|at| if at < 7 { 5 } else { (mix(row * 31 + at) % 2) as u8 + 1 }).collect();
+        let mut key: Vec<u8> =
+            (0..n_bytes).map(|at| if at < 7 { 5 } else { (mix(row * 31 + at) % 2) as u8 + 1 }).collect();
         key.push(0);
         key
     };
@@ -134,14 +131,14 @@ proptest! {
         let all_similar = by_hand(&order, &first_touched, shares);
         for budget in budgets() {
             let stored = keys.map(|keys| stored(keys, &budget));
-            let chooser = Chooser { which, keys: stored.as_ref(), per: None };
+            let chooser = Chooser { which, keys: stored.as_ref() };
             prop_assert_eq!(&corpus.decide(chooser, &budget, Some(&close)).0, &expected);
             prop_assert_eq!(&corpus.decide(chooser, &budget, None).0, &all_similar);
         }
     }
 }
 
-const FIRST: Chooser<'static> = Chooser { which: KeepWhich::First, keys: None, per: None };
+const FIRST: Chooser<'static> = Chooser { which: KeepWhich::First, keys: None };
 
 #[test]
 fn a_chain_falls_apart_where_its_ends_are_unlike() {

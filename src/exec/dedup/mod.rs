@@ -69,7 +69,7 @@ pub struct DedupLayout {
     pub value: Option<usize>,
     /// What `KEEP … BY` orders by.
     pub keep_by: Vec<(usize, SortOptions)>,
-    /// What `KEEP … PER` keeps a row of each value of, as hashes.
+    /// What `KEEP … PER` tells rows apart by, as hashes.
     pub per: Option<usize>,
     /// What names a document.
     pub id: Option<usize>,

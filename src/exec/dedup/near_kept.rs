@@ -71,8 +71,7 @@ fn against(
             unseen.push([key, *row])
         })
     })?;
-    let (belongings, pairs) =
-        SharedKeys::new(unseen, order, budget, |_| {})?.decide_all_similar(Some(touches))?;
+    let (belongings, pairs) = SharedKeys::new(unseen, order, budget, |_| {})?.decide_all_similar(Some(touches))?;
     work.counts.candidates.add(pairs.n_candidates as usize);
     let fates = fates(decide, belongings, new_keys.as_mut(), |_, _| Ok(None))?;
     if let (Some(new_keys), Some(appender)) = (new_keys, seen_before.appender()) {
@@ -91,7 +90,7 @@ fn fates(
     belongings.for_each_cluster(|rows, kept| {
         let indexed = if let Kept::Indexed(ordinal) = kept { Some(ordinal) } else { None };
         decide.count(rows, indexed);
-        survivors.add_decided(rows, rows, kept, &similarity)?;
+        survivors.add_decided(rows, kept, &similarity)?;
         new_keys.as_mut().map_or(Ok(()), |new_keys| new_keys.decide(rows, kept))
     })?;
     survivors.finish()

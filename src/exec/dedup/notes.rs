@@ -3,7 +3,7 @@
 use super::DedupExec;
 use super::work::ON_DEVICES;
 use crate::config::format_bytes;
-use crate::dedup::{AgainstMode, Link, Method, SemanticLink, SemanticKeep, exact_memory_bytes, fuzzy_memory_bytes};
+use crate::dedup::{AgainstMode, Link, Method, SemanticKeep, SemanticLink, exact_memory_bytes, fuzzy_memory_bytes};
 use crate::exec::funnel::counter;
 use crate::ops::dedup::s_curve;
 use datafusion::physical_plan::ExecutionPlan;

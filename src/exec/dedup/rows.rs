@@ -13,12 +13,11 @@ use super::contents::{Content, Contents, Marks};
 use super::documents::Documents;
 use super::fates::{self, Names};
 use super::near_kept;
-use super::per::{self, PerValues};
+use super::per;
 use super::work::{Budgets, Feed, Outlet, Work};
 use crate::dedup::index::NewKeys;
 use crate::dedup::{
-    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, RowStore, StoredRows,
-    Survivors,
+    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, RowStore, StoredRows, Survivors,
 };
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -30,7 +29,6 @@ use std::sync::Arc;
 struct Collected {
     keys: Keys,
     keep_keys: Option<StoredRows>,
-    per: Option<StoredRows>,
     names: Names,
     documents: Documents,
 }
@@ -49,11 +47,11 @@ pub(super) fn run(work: &Work, feed: &mut Feed, outlet: &Outlet<'_>, budgets: Bu
     let collected =
         collect(work, feed, &budgets.keys, Documents::new(Arc::clone(&work.input_schema), budgets.documents))?;
     let _timer = work.elapsed.timer();
-    let Collected { keys, keep_keys, per, mut names, documents } = collected;
+    let Collected { keys, keep_keys, mut names, documents } = collected;
     let mut seen_before = SeenBefore::open(work, &budget)?;
     let decide = Decide {
         work,
-        chooser: Chooser { which: work.request.keep.which, keys: keep_keys.as_ref(), per: per.as_ref() },
+        chooser: Chooser { which: work.request.keep.which, keys: keep_keys.as_ref() },
         documents: &documents,
         budget: &budget,
     };
@@ -73,26 +71,22 @@ fn collect(work: &Work, feed: &mut Feed, budget: &Arc<dyn Budget>, mut documents
         _ => Keys::Bands(Groups::new(budget)),
     };
     let mut keep = KeepKeys::new(work, budget)?;
-    let mut per = PerValues::new(work, budget);
     let mut names = fates::NameStore::new(work, budget);
     while let Some(batch) = feed.next()? {
         let _timer = work.elapsed.timer();
         let first_row = documents.n_rows();
         keys.push(work, &batch, key, first_row)?;
         keep.push(&batch)?;
-        per.push(&batch)?;
         names.push(&batch)?;
         documents.push(batch)?;
     }
     documents.finish()?;
-    let (keep_keys, per) = (keep.finish()?, per.finish()?);
-    Ok(Collected { keys, keep_keys, per, names: names.finish()?, documents })
+    Ok(Collected { keys, keep_keys: keep.finish()?, names: names.finish()?, documents })
 }
 
 impl Keys {
     fn push(&mut self, work: &Work, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
-        // Who goes by a document that stays goes by one of its own value, so others need not be compared.
-        let within = if is_linked_to_kept(work) { per::values(work, batch)? } else { None };
+        let within = per::values(work, batch)?;
         let column = batch.column(column);
         match self {
             Keys::Whole(groups) => {
@@ -100,6 +94,7 @@ impl Keys {
                 for (place, hash) in hashes.iter().enumerate() {
                     // A row without values has no duplicates.
                     let Some(Ok(hash)) = hash.map(<[u8; 16]>::try_from) else { continue };
+                    let hash = within.map_or(hash, |values| per::hash_within(values, place, hash));
                     let hash = u128::from_be_bytes(hash);
                     groups.push([(hash >> 64) as u64, hash as u64, first_row + place as u64])?;
                 }

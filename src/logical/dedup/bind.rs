@@ -232,7 +232,12 @@ impl Hidden {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let is_taken = |number: usize| {
-            let ends = [format!("_key_{number}"), format!("_value_{number}"), format!("_keep_{number}_"), format!("_per_{number}")];
+            let ends = [
+                format!("_key_{number}"),
+                format!("_value_{number}"),
+                format!("_keep_{number}_"),
+                format!("_per_{number}"),
+            ];
             let rest = |field: &Arc<arrow::datatypes::Field>| field.name().strip_prefix("_dedup").map(str::to_string);
             plan.schema().fields().iter().filter_map(rest).any(|rest| ends.iter().any(|end| rest.starts_with(end)))
         };

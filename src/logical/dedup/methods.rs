@@ -2,13 +2,12 @@
 
 use super::asked::{Asked, Keyed};
 use super::hash::{dedup_hash, has_key};
-use super::options::{
-    Options, between, boolean, fraction, link, positive, semantic_link, span_length, which, whole,
-};
+use super::options::{Options, between, boolean, fraction, link, positive, semantic_link, span_length, which, whole};
 use crate::Error;
 use crate::config::parse_bytes;
 use crate::dedup::{
-    Exact, Fuzzy, KeepWhich, Lines, LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,
+    Exact, Fuzzy, KeepWhich, Lines, LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength,
+    Substring,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::logical::gpu_share;
@@ -98,15 +97,33 @@ fn family(hash: HashFamily) -> Family {
     let words = Shingle { unit: ShingleUnit::Words, n: 5 };
     let chars = Shingle { unit: ShingleUnit::Chars, n: 24 };
     match hash {
-        HashFamily::Native => {
-            Family { shingle: words, normalize: Normalize::Words, bands: 14, rows: 8, seed: 1, verify: true, link: Link::Kept }
-        }
-        HashFamily::Nemo => {
-            Family { shingle: chars, normalize: Normalize::None, bands: 20, rows: 13, seed: 42, verify: false, link: Link::Component }
-        }
-        HashFamily::Datatrove => {
-            Family { shingle: words, normalize: Normalize::Datatrove, bands: 14, rows: 8, seed: 1, verify: false, link: Link::Component }
-        }
+        HashFamily::Native => Family {
+            shingle: words,
+            normalize: Normalize::Words,
+            bands: 14,
+            rows: 8,
+            seed: 1,
+            verify: true,
+            link: Link::Kept,
+        },
+        HashFamily::Nemo => Family {
+            shingle: chars,
+            normalize: Normalize::None,
+            bands: 20,
+            rows: 13,
+            seed: 42,
+            verify: false,
+            link: Link::Component,
+        },
+        HashFamily::Datatrove => Family {
+            shingle: words,
+            normalize: Normalize::Datatrove,
+            bands: 14,
+            rows: 8,
+            seed: 1,
+            verify: false,
+            link: Link::Component,
+        },
     }
 }
 
