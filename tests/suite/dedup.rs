@@ -74,13 +74,16 @@ fn write_shards(folder: &Path, documents: &[Value], shards: &[usize]) {
     }
 }
 
-const METHODS: [&str; 9] = [
+const METHODS: [&str; 12] = [
     "DEDUP EXACT ON text",
     "DEDUP EXACT ON text WITH (verify = true) KEEP LAST",
     "DEDUP EXACT ON score, text KEEP NONE",
     "DEDUP FUZZY ON text",
     "DEDUP FUZZY ON text WITH (verify = false, cluster_id = 'c', cluster_size = 'n') KEEP FIRST BY score DESC",
     "DEDUP FUZZY ON text WITH (hash = 'datatrove')",
+    "DEDUP FUZZY ON text WITH (link = 'component') KEEP LAST PER score % 3",
+    "DEDUP FUZZY ON text WITH (link = 'kept', verify = false) KEEP FIRST PER score % 3 BY score DESC, id",
+    "DEDUP EXACT ON text KEEP ANY PER score % 3",
     "DEDUP LINES ON text",
     "DEDUP SENTENCES ON text WITH (span = 1, min_document_words = 0, min_document_units = 0)",
     "DEDUP SUBSTRING ON text WITH (min_length = 'tokens:30')",
@@ -142,6 +145,111 @@ fn keep_says_which_copy_stays() {
     ] {
         let text = format!("FROM '{}' |> DEDUP EXACT ON text {keep}", file.display());
         assert_eq!(ids(&text, Config::default()).join(" "), expected, "{keep}");
+    }
+}
+
+/// Windows of ten words on a line of words, in an order that looks random: neighbours are similar, the next but one are
+/// not. Each with a source.
+fn windows(n_documents: u64) -> Vec<Value> {
+    let window = |n: u64| {
+        let place = mixed(n) % 150;
+        let text: Vec<String> = (place..place + 10).map(|word| format!("w{word}")).collect();
+        let source = [json!("web"), json!("book"), Value::Null][(mixed(n + 99) % 3) as usize].clone();
+        json!({ "id": n, "score": mixed(n + 5) % 4, "source": source, "place": place, "text": text.join(" ") })
+    };
+    (0..n_documents).map(window).collect()
+}
+
+/// Who stays, in plain loops over all pairs: of documents in the order in which they are preferred, one goes if it is
+/// similar to one that stays (`kept`), or hangs together with one (`component`).
+fn who_stays(preferred: &[&Value], link: &str, per: bool) -> BTreeSet<String> {
+    let is_similar = |a: &Value, b: &Value| {
+        let (a_place, b_place) = (a["place"].as_u64().unwrap(), b["place"].as_u64().unwrap());
+        a_place.abs_diff(b_place) < 2 && (!per || a["source"] == b["source"])
+    };
+    let mut stays: Vec<&Value> = vec![];
+    let mut has_gone: BTreeSet<String> = BTreeSet::new();
+    for &document in preferred {
+        let goes = match link {
+            "kept" => stays.iter().any(|kept| is_similar(kept, document)),
+            _ => has_gone.contains(&document["id"].to_string()),
+        };
+        if goes {
+            continue;
+        }
+        stays.push(document);
+        let mut reached = vec![document];
+        while let Some(from) = reached.pop().filter(|_| link == "component") {
+            for &other in preferred.iter().filter(|other| is_similar(from, other)) {
+                if has_gone.insert(other["id"].to_string()) {
+                    reached.push(other);
+                }
+            }
+        }
+    }
+    stays.iter().map(|document| document["id"].to_string()).collect()
+}
+
+#[test]
+fn who_is_linked_and_within_what_is_as_plain_loops_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = windows(160);
+    write_shards(folder.path(), &documents, &[0, 1, 2]);
+    let mut n_kept = BTreeSet::new();
+    for (keep, per) in [("FIRST", false), ("LAST BY score", false), ("FIRST PER source", true), ("LAST PER source BY score", true)] {
+        let mut preferred: Vec<&Value> = documents.iter().collect();
+        if keep.starts_with("LAST") {
+            preferred.sort_by_key(|document| document["score"].as_u64());
+            preferred.reverse();
+        }
+        for link in ["kept", "component"] {
+            let text = format!(
+                "FROM '{}/*.jsonl' |> DEDUP FUZZY ON text WITH (threshold = 0.7, bands = 64, rows = 1, shingle = 'words:1', \
+                 link = '{link}') KEEP {keep}",
+                folder.path().display()
+            );
+            let expected = who_stays(&preferred, link, per);
+            for config in [config(1, 8192, None), config(4, 7, Some(8 << 20))] {
+                let got: BTreeSet<String> = ids(&text, config).into_iter().collect();
+                assert_eq!(got, expected, "link {link}, KEEP {keep}");
+            }
+            n_kept.insert(expected.len());
+        }
+    }
+    assert!(n_kept.len() > 4, "the ways differ: {n_kept:?}");
+}
+
+#[test]
+fn with_per_each_source_keeps_what_it_would_keep_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &windows(300), &[0]);
+    let kept = |filter: &str, verb: &str| {
+        let text = format!("FROM '{}/*.jsonl' {filter} |> {verb} |> ORDER BY id", folder.path().display());
+        rows(&text, Config::default())
+    };
+    for (method, options) in [
+        ("EXACT ON text", "cluster_size = 'n', kept_id = 'k'"),
+        ("FUZZY ON text", "bands = 64, rows = 1, shingle = 'words:1', threshold = 0.7, cluster_size = 'n', kept_id = 'k'"),
+        ("FUZZY ON text", "hash = 'datatrove', shingle = 'words:2', bands = 20, rows = 2, cluster_size = 'n', kept_id = 'k'"),
+        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, cluster_size = 'n', kept_id = 'k', link = 'kept'"),
+        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, cluster_size = 'n', kept_id = 'k'"),
+    ] {
+        let together = kept("", &format!("DEDUP {method} WITH ({options}) KEEP FIRST PER source BY score, id"));
+        assert!(together.len() < 300, "{method} {options}");
+        for filter in ["source = 'web'", "source = 'book'", "source IS NULL"] {
+            let verb = format!("DEDUP {method} WITH ({options}) KEEP FIRST BY score, id");
+            let alone = kept(&format!("|> WHERE {filter}"), &verb);
+            let part: Vec<Value> = together
+                .iter()
+                .filter(|row| match filter {
+                    "source IS NULL" => row["source"].is_null(),
+                    named => row["source"].as_str().is_some_and(|source| named.contains(source)),
+                })
+                .cloned()
+                .collect();
+            assert!(!alone.is_empty());
+            assert_eq!(part, alone, "{method} {options}, {filter}");
+        }
     }
 }
 
