@@ -19,6 +19,7 @@ mod suite {
     mod ledger;
     mod library;
     mod logic;
+    mod lossless;
     mod memory;
     mod messy;
     mod one_pass;

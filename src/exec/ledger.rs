@@ -143,7 +143,7 @@ impl Book {
             overwrite: true,
             ..SinkOptions::default()
         };
-        let sink = Sink::create(&SinkSpec { location, options }, schema)?;
+        let sink = Sink::create(&SinkSpec { options, ..SinkSpec::new(location) }, schema)?;
         let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
         let failure = Failure::default();
         let told = Arc::clone(&failure);

@@ -293,7 +293,6 @@ impl Writing {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::sinks::SinkOptions;
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::UInt64Type;
     use datafusion::datasource::memory::MemorySourceConfig;
@@ -322,7 +321,7 @@ mod tests {
     }
 
     fn write(input: Arc<dyn ExecutionPlan>, path: &Path, log: &Arc<RunLog>) -> PlanResult<Vec<RecordBatch>> {
-        let spec = SinkSpec { location: path.display().to_string(), options: SinkOptions::default() };
+        let spec = SinkSpec::new(path.display().to_string());
         let config = SessionConfig::new().with_extension(Arc::clone(log));
         let context = SessionContext::new_with_config(config).task_ctx();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -365,7 +364,7 @@ mod tests {
             let rows = source().execute(0, SessionContext::new().task_ctx()).unwrap();
             let endless = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows.chain(futures::stream::pending()));
             let rows_written = Count::new();
-            let spec = SinkSpec { location, options: SinkOptions::default() };
+            let spec = SinkSpec::new(location);
             let write = Writing {
                 spec,
                 schema,

@@ -208,5 +208,9 @@ fn planner<'a>(catalog: &'a Catalog<'a>) -> SqlToRel<'a, Catalog<'a>> {
 
 /// `_file` and `_row` exist in the statements that name them.
 fn extra_columns(statement: &str) -> ExtraColumns {
-    ExtraColumns { file: mentions(statement, FILE_COLUMN), row: mentions(statement, ROW_COLUMN), position: false }
+    ExtraColumns {
+        file: mentions(statement, FILE_COLUMN),
+        row: mentions(statement, ROW_COLUMN),
+        ..ExtraColumns::default()
+    }
 }

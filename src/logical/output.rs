@@ -6,7 +6,7 @@ use super::nodes::Write;
 use super::verbs::Bound;
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Span};
-use crate::sinks::{SinkOptions, SinkSpec};
+use crate::sinks::SinkSpec;
 use crate::syntax::ast::{Name, OptionItem};
 use datafusion::logical_expr::{Extension, LogicalPlan};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Binder<'_> {
         mut options: Vec<(String, String)>,
         places: &OutputPlaces<'_>,
     ) -> Bound<LogicalPlan> {
-        let mut spec = SinkSpec { location, options: SinkOptions::default() };
+        let mut spec = SinkSpec::new(location);
         let mut problems = Vec::new();
         for (name, value) in &options {
             if let Err(refused) = spec.options.set(name, value) {

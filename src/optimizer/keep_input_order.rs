@@ -358,7 +358,7 @@ impl Walk<'_> {
         }
         if let Some(write) = extension.node.as_any().downcast_ref::<Write>() {
             let input = self.sorted(write.input.clone())?;
-            let node = Arc::new(Write::new(input, write.location.clone(), write.options.clone())?);
+            let node = Arc::new(write.over(input));
             let plan = LogicalPlan::Extension(Extension { node });
             return Ok(Carried::known(plan, Order::of(vec![]).already_sorted()));
         }

@@ -7,6 +7,7 @@ mod keep_above_totals;
 mod keep_dropped;
 mod keep_input_order;
 mod keep_sort_keys;
+mod keep_source_lines;
 mod name_outer_columns;
 mod nothing_under_nulls;
 
@@ -17,5 +18,6 @@ pub use keep_above_totals::KeepAboveTotals;
 pub use keep_dropped::KeepDropped;
 pub use keep_input_order::KeepInputOrder;
 pub use keep_sort_keys::KeepSortKeys;
+pub use keep_source_lines::KeepSourceLines;
 pub use name_outer_columns::NameOuterColumns;
 pub use nothing_under_nulls::NothingUnderNulls;

@@ -3,7 +3,7 @@
 use crate::exec::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn, RejectDetail, SampleExec, WriteExec};
 use crate::logical::nodes::{Decontaminate, Dedup, Sample, Screen, SortColumn, Write};
 use crate::physical::one_pass::screen_exec;
-use crate::sinks::{SinkOptions, SinkSpec};
+use crate::sinks::SinkSpec;
 use crate::{Error, bug};
 use arrow::compute::SortOptions;
 use async_trait::async_trait;
@@ -150,9 +150,9 @@ fn requirement(keys: &[(usize, SortOptions)], input: &Arc<dyn ExecutionPlan>) ->
 }
 
 fn sink_spec(write: &Write) -> Result<SinkSpec, Error> {
-    let mut options = SinkOptions::default();
+    let mut spec = SinkSpec { lines: write.lines.clone(), ..SinkSpec::new(&write.location) };
     for (name, value) in &write.options {
-        options.set(name, value).map_err(|_| bug!("the binder let option `{name}` = `{value}` pass"))?;
+        spec.options.set(name, value).map_err(|_| bug!("the binder let option `{name}` = `{value}` pass"))?;
     }
-    Ok(SinkSpec { location: write.location.clone(), options })
+    Ok(spec)
 }

@@ -10,9 +10,9 @@ use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
     FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped, KeepInputOrder,
-    KeepSortKeys, NameOuterColumns, NothingUnderNulls,
+    KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
 };
-use crate::sources::{ExtraColumns, FileTable};
+use crate::sources::{ExtraColumns, FileTable, LineFields};
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{
@@ -127,6 +127,7 @@ fn build(
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
+        .with_analyzer_rule(Arc::new(KeepSourceLines::new(Arc::new(with_line))))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
         .with_analyzer_rule(Arc::new(KeepDropped));
     if config.optimize {
@@ -203,6 +204,15 @@ fn with_position(source: &Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> 
     }
     let extra = ExtraColumns { position: true, ..files.extra() };
     Some(provider_as_source(Arc::new(files.with_extra(extra))))
+}
+
+/// The same table with the line of each row, if its files are JSON Lines.
+fn with_line(source: &Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, LineFields)> {
+    let provider = source_as_provider(source).ok()?;
+    let files = provider.downcast_ref::<FileTable>()?;
+    let fields = files.line_fields()?;
+    let extra = ExtraColumns { line: true, ..files.extra() };
+    Some((provider_as_source(Arc::new(files.with_extra(extra))), fields))
 }
 
 fn runtime(config: &Config) -> Result<Arc<RuntimeEnv>> {

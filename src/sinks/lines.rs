@@ -8,15 +8,17 @@ use super::chunks::compress;
 use super::csv::{CsvRows, csv_header};
 use super::encoding::{EncodeQueue, InFlight};
 use super::file::{CompleteFile, Target};
-use super::json::JsonRows;
+use super::json::{JsonRows, LineRows};
 use super::options::{Compression, Format};
 use super::parts::PartNames;
 use super::slices::{Slice, SliceSize, Slicer};
+use super::source_lines::SourceLines;
 use super::spec::{Layout, Place};
 use super::text::TextRows;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
+use std::sync::Arc;
 
 /// Encodes the rows of one batch as text.
 pub(super) trait EncodeRow {
@@ -28,6 +30,7 @@ pub(super) trait EncodeRow {
 pub(super) struct LineWriter {
     format: Format,
     compression: Compression,
+    lines: Option<Arc<SourceLines>>,
     max_file_bytes: Option<u64>,
     /// The first bytes of every part, compressed.
     header: Vec<u8>,
@@ -67,6 +70,7 @@ impl LineWriter {
         Ok(LineWriter {
             format: layout.format,
             compression,
+            lines: layout.lines.clone(),
             max_file_bytes: layout.max_file_bytes,
             header,
             slicer: Slicer::new(SliceSize { bytes: chunk_bytes, rows: usize::MAX }),
@@ -86,9 +90,9 @@ impl LineWriter {
     }
 
     fn encode(&mut self, slice: Slice) -> Result<()> {
-        let (format, compression) = (self.format, self.compression);
+        let (format, compression, lines) = (self.format, self.compression, self.lines.clone());
         self.queue.push(slice.n_bytes, move || {
-            let bytes = compressed(text_of(&slice, format)?, compression)?;
+            let bytes = compressed(text_of(&slice, format, lines.as_deref())?, compression)?;
             Ok(Chunk { bytes, n_rows: slice.n_rows as u64 })
         });
         while self.queue.is_full() {
@@ -128,16 +132,17 @@ impl LineWriter {
 }
 
 /// The lines of a slice.
-fn text_of(slice: &Slice, format: Format) -> Result<Vec<u8>> {
+fn text_of(slice: &Slice, format: Format, lines: Option<&SourceLines>) -> Result<Vec<u8>> {
     // Values as they are, and some for names, quotes and escapes.
     let mut text = Vec::with_capacity(slice.n_bytes + slice.n_bytes / 8);
     for batch in &slice.batches {
         let n_rows = batch.num_rows();
-        match format {
-            Format::Csv => encode_rows(&CsvRows::new(batch, b',')?, n_rows, &mut text)?,
-            Format::Tsv => encode_rows(&CsvRows::new(batch, b'\t')?, n_rows, &mut text)?,
-            Format::Text => encode_rows(&TextRows::new(batch)?, n_rows, &mut text)?,
-            _ => encode_rows(&JsonRows::new(batch)?, n_rows, &mut text)?,
+        match (format, lines) {
+            (Format::Csv, _) => encode_rows(&CsvRows::new(batch, b',')?, n_rows, &mut text)?,
+            (Format::Tsv, _) => encode_rows(&CsvRows::new(batch, b'\t')?, n_rows, &mut text)?,
+            (Format::Text, _) => encode_rows(&TextRows::new(batch)?, n_rows, &mut text)?,
+            (_, Some(lines)) => encode_rows(&LineRows::new(batch, lines)?, n_rows, &mut text)?,
+            (_, None) => encode_rows(&JsonRows::new(batch)?, n_rows, &mut text)?,
         }
     }
     Ok(text)

@@ -24,6 +24,7 @@ mod options;
 mod parts;
 mod scratch;
 mod slices;
+mod source_lines;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use file::remove_unfinished;
 pub(crate) use json::{json_values, write_json_lines};
 pub use options::{Compression, Format, SinkOption, SinkOptions};
 pub(crate) use scratch::{Extent, Scratch};
+pub use source_lines::{OutputColumn, SourceLines};
 pub use spec::SinkSpec;
 pub use validate::SinkProblem;
 

@@ -4,8 +4,10 @@
 //! Not here: whether the rows fit it and whether something is in the way (`validate.rs`).
 
 use super::options::{Compression, Format, SinkOptions};
+use super::source_lines::SourceLines;
 use super::validate::SinkProblem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An output as a query names it: `INTO 'location' WITH (options)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd)]
@@ -14,6 +16,8 @@ pub struct SinkSpec {
     pub location: String,
     /// How it is written.
     pub options: SinkOptions,
+    /// The rows bring the lines that they were read from.
+    pub lines: Option<Arc<SourceLines>>,
 }
 
 /// The kind of place a location is.
@@ -38,6 +42,8 @@ pub(super) struct Layout {
     pub is_partitioned: bool,
     /// What may be encoded at once. Says nothing about the bytes that come out.
     pub max_in_flight_bytes: usize,
+    /// JSON Lines: rows are written from the lines that they were read from.
+    pub lines: Option<Arc<SourceLines>>,
 }
 
 /// What may be encoded at once where memory has no limit that says less.
@@ -85,7 +91,12 @@ impl Layout {
 impl SinkSpec {
     /// An output with default options.
     pub fn new(location: impl Into<String>) -> SinkSpec {
-        SinkSpec { location: location.into(), options: SinkOptions::default() }
+        SinkSpec { location: location.into(), options: SinkOptions::default(), lines: None }
+    }
+
+    /// The format of the output, if it can be told.
+    pub fn format(&self) -> Option<Format> {
+        self.layout().ok().map(|layout| layout.format)
     }
 
     /// The place, format and compression, from the location's form and ending and from the options.
@@ -132,6 +143,7 @@ impl SinkSpec {
             max_file_bytes,
             is_partitioned: !self.options.partition_by.is_empty(),
             max_in_flight_bytes: MAX_IN_FLIGHT_BYTES,
+            lines: self.lines.clone(),
         })
     }
 

@@ -9,6 +9,7 @@ use super::csv::SeenBlocks;
 use super::discover::SourceFile;
 use super::held::HeldHeads;
 use super::line_counts::LineCounts;
+use super::line_fields::LineFields;
 use super::lines::Block;
 use super::members::Members;
 use super::own_lines::{LineEnds, OwnLines, PlainRange};
@@ -85,6 +86,8 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub columns: Vec<ArrayRef>,
+    /// The bytes that each row was read from, if the scan asks for them and the format is one of lines.
+    pub lines: Option<ArrayRef>,
     pub origins: Vec<Origin>,
 }
 
@@ -125,6 +128,11 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
     /// Walks the pieces of one split in order and queues their units. Runs on a thread of its own.
     fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop>;
 
+    /// Which fields of its line each column is read from; `None` if the rows of the format are no JSON objects.
+    fn line_fields(&self) -> Option<LineFields> {
+        None
+    }
+
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
 }
@@ -137,6 +145,8 @@ pub(crate) struct Scan {
     pub input: Arc<Input>,
     /// Columns wanted, as indices into the reader's schema.
     pub projection: Arc<[usize]>,
+    /// The lines that the rows are read from are wanted too.
+    pub wants_lines: bool,
     /// What the rows must satisfy above the scan; a reader may skip what cannot.
     pub predicate: Option<Arc<PruningPredicate>>,
     pub batch_rows: usize,

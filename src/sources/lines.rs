@@ -257,6 +257,8 @@ pub(crate) struct Line<'a> {
     pub number: u64,
     pub byte_offset: u64,
     pub bytes: &'a [u8],
+    /// A carriage return stood before the line feed.
+    pub has_carriage_return: bool,
 }
 
 /// Where the next line of a block begins; survives between batches of one block.
@@ -278,10 +280,12 @@ impl Block {
             Some(end) => (&rest[..end], end + 1),
             None => (rest, rest.len()),
         };
+        let without_return = line.strip_suffix(b"\r");
         let found = Line {
             number: place.number,
             byte_offset: self.byte_offset + place.at as u64,
-            bytes: line.strip_suffix(b"\r").unwrap_or(line),
+            bytes: without_return.unwrap_or(line),
+            has_carriage_return: without_return.is_some(),
         };
         place.number += 1;
         place.at += n_taken;

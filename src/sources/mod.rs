@@ -18,6 +18,7 @@ mod held;
 mod ipc;
 mod json;
 mod line_counts;
+mod line_fields;
 mod lines;
 mod members;
 mod origin;
@@ -36,11 +37,16 @@ mod tests;
 mod text;
 mod widen;
 
+pub use line_fields::{LineField, LineFields, OtherFields};
 pub(crate) use members::SIZE_FIELD as GZIP_SIZE_FIELD;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};
 pub use scan::FileScanExec;
 pub use spec::{ColumnSpec, Compression, Format, SourceOptions, SourceSpec, TextUnit};
-pub use table::{EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, POSITION_COLUMN, ROW_COLUMN, is_position};
+pub(crate) use table::free_column_name;
+pub use table::{
+    EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, LINE_COLUMN, POSITION_COLUMN, ROW_COLUMN, is_carried,
+    is_position,
+};
 
 use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};

@@ -27,7 +27,7 @@ impl Assembler {
 
     /// The batch of decoded rows. Their columns come in the order of the projection.
     pub fn assemble(&self, rows: Rows) -> Result<RecordBatch, Error> {
-        let Rows { columns: decoded, origins } = rows;
+        let Rows { columns: decoded, mut lines, origins } = rows;
         let mut decoded = decoded.into_iter();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
         for (column, field) in self.columns.iter().zip(self.schema.fields()) {
@@ -38,6 +38,7 @@ impl Assembler {
                 SourceColumn::Partition(key) => self.partition_column(key, field.data_type(), &origins),
                 SourceColumn::File => self.file_column(&origins),
                 SourceColumn::Row => self.row_column(&origins)?,
+                SourceColumn::Line => lines.take().ok_or_else(|| crate::bug!("the lines of the rows were not kept"))?,
                 SourceColumn::Position => {
                     Arc::new(UInt64Array::from_iter_values(origins.iter().map(|at| position(*at))))
                 }

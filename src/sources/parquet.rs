@@ -185,7 +185,7 @@ impl Iterator for GroupDecoder {
                 let piece = self.piece as u32;
                 let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;
-                Some(Ok(Rows { columns, origins }))
+                Some(Ok(Rows { columns, lines: None, origins }))
             }
             Err(error) => {
                 self.is_broken = true;

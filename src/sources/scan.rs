@@ -164,6 +164,10 @@ impl FileScanExec {
         Scan {
             input: self.table.input.clone(),
             projection: self.projection.iter().filter_map(data).collect(),
+            wants_lines: self
+                .projection
+                .iter()
+                .any(|index| self.table.columns().get(*index) == Some(&SourceColumn::Line)),
             predicate: self.predicate.clone(),
             batch_rows: context.session_config().batch_size().max(1),
             batch_bytes: self.table.batch_bytes,

@@ -1,14 +1,15 @@
 //! A source as a DataFusion table: the columns of its files, then those of its folders, then provenance on demand.
 //!
 //! ```text
-//! columns of the files … | hive partitions (lang=en/) … | _file? | _row? | _seq?
+//! columns of the files … | hive partitions (lang=en/) … | _file? | _row? | _source_line? | _seq?
 //! ```
 //!
-//! Invariant: `_seq` and `_seq_0` are always ours (a file's own `_seq` reads as `_seq_`); a file's own `_file` or `_row`
-//! wins over ours, because it is data.
+//! Invariant: `_seq`, `_seq_0` and `_source_line` are always ours (a file's own `_seq` reads as `_seq_`); a file's own
+//! `_file` or `_row` wins over ours, because it is data.
 
 use super::discover::partition_columns;
 use super::format::{FormatReader, Input};
+use super::line_fields::{LineField, LineFields};
 use super::prune::{can_prune, pruning_predicate};
 use super::scan::FileScanExec;
 use super::spec::Format;
@@ -30,6 +31,14 @@ pub const ROW_COLUMN: &str = "_row";
 /// The row's position in the whole source; ascending within each partition of a scan.
 pub const POSITION_COLUMN: &str = "_seq";
 
+/// The line that a row was read from, byte for byte.
+pub const LINE_COLUMN: &str = "_source_line";
+
+/// Whether a column is none of the data's: a position, or a line that is carried to the output.
+pub fn is_carried(name: &str) -> bool {
+    name == LINE_COLUMN || is_position(name)
+}
+
 /// Whether a column is a position: the source's, or a copy that a rule carries along (`_seq_0`).
 pub fn is_position(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -46,6 +55,8 @@ pub struct ExtraColumns {
     pub row: bool,
     /// `_seq`: the position in the source, for keeping input order.
     pub position: bool,
+    /// `_source_line`: the line itself, for writing it as it was. Only where [`FileTable::line_fields`] knows its fields.
+    pub line: bool,
 }
 
 /// The files of one source, of any format, as a table.
@@ -70,12 +81,13 @@ pub(crate) enum SourceColumn {
     Partition(String),
     File,
     Row,
+    Line,
     Position,
 }
 
-/// A name for a file's own column that does not collide with a position.
+/// A name for a file's own column that does not collide with one of ours.
 pub(crate) fn free_column_name(name: &str) -> String {
-    if is_position(name) { format!("{name}_") } else { name.to_string() }
+    if is_carried(name) { format!("{name}_") } else { name.to_string() }
 }
 
 impl FileTable {
@@ -127,6 +139,10 @@ impl FileTable {
             fields.push(Arc::new(Field::new(ROW_COLUMN, DataType::Int64, false)));
             columns.push(SourceColumn::Row);
         }
+        if self.extra.line {
+            fields.push(Arc::new(Field::new(LINE_COLUMN, DataType::Utf8, false)));
+            columns.push(SourceColumn::Line);
+        }
         if self.extra.position {
             fields.push(Arc::new(Field::new(POSITION_COLUMN, DataType::UInt64, false)));
             columns.push(SourceColumn::Position);
@@ -169,6 +185,16 @@ impl FileTable {
     /// The columns, as DataFusion sees them.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// What each column is of the line that a row is read from; `None` if the rows are not read from JSON Lines.
+    pub fn line_fields(&self) -> Option<LineFields> {
+        let of_reader = self.reader.line_fields()?;
+        let field = |column: &SourceColumn| match column {
+            SourceColumn::Data(index) => of_reader.columns.get(*index).cloned().unwrap_or(LineField::None),
+            _ => LineField::None,
+        };
+        Some(LineFields { columns: self.columns.iter().map(field).collect(), others: of_reader.others })
     }
 
     pub(crate) fn columns(&self) -> &[SourceColumn] {

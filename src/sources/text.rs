@@ -106,7 +106,7 @@ fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
             Err(error) => reject_not_utf8(scan, Place::start_of(piece), &text, error)?,
         }
     }
-    Ok(Rows { columns: projected(scan, &mut column), origins })
+    Ok(Rows { columns: projected(scan, &mut column), lines: None, origins })
 }
 
 fn decode_lines(block: Block, scan: Scan) -> Result<RowsIter> {
@@ -135,7 +135,7 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
         }
     }
     let is_empty = origins.is_empty() && is_end;
-    Ok((!is_empty).then(|| Rows { columns: projected(scan, &mut column), origins }))
+    Ok((!is_empty).then(|| Rows { columns: projected(scan, &mut column), lines: None, origins }))
 }
 
 /// The one column, if it is asked for.

@@ -8,7 +8,7 @@ use super::program::{COMPUTED, Program, Rule};
 use super::rows::Rows;
 use crate::Result;
 use crate::exec::ledger::{Ledger, Page, RejectDetail};
-use crate::sources::is_position;
+use crate::sources::{is_carried, is_position};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray,
     StringBuilder, StructBuilder, UInt32Array,
@@ -38,7 +38,7 @@ pub(super) struct DropRecorder {
 
 /// Whether a column is the user's: no position, and none that one of our nodes hands on to another.
 pub(in crate::exec) fn is_of_data(field: &Field) -> bool {
-    !is_position(field.name()) && !field.name().starts_with(COMPUTED)
+    !is_carried(field.name()) && !field.name().starts_with(COMPUTED)
 }
 
 impl DropRecorder {

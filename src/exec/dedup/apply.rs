@@ -2,7 +2,7 @@
 
 use super::DedupLayout;
 use crate::exec::ledger::{Ledger, Page};
-use crate::sources::is_position;
+use crate::sources::is_carried;
 use crate::{Result, bug};
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::compute::{filter_record_batch, take_record_batch};
@@ -31,7 +31,7 @@ pub(super) struct Dropped {
 
 impl Dropped {
     pub fn open(ledger: &Ledger, key: usize, input: &Schema, layout: &DedupLayout, other: &str) -> Result<Self> {
-        let is_shown = |index: &usize| !is_position(input.field(*index).name());
+        let is_shown = |index: &usize| !is_carried(input.field(*index).name());
         let columns: Vec<usize> = layout.visible.iter().copied().filter(is_shown).collect();
         let reasons = [
             Field::new("_rule", DataType::Utf8, true),

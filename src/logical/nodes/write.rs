@@ -4,6 +4,7 @@
 //! Not here: what the options mean (`sinks`), and the writing (`exec::WriteExec`).
 
 use super::only_input;
+use crate::sinks::SourceLines;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::{DFSchema, DFSchemaRef};
 use datafusion::error::Result;
@@ -22,6 +23,8 @@ pub struct Write {
     pub location: String,
     /// The options as written, already checked by the binder.
     pub options: Vec<(String, String)>,
+    /// The rows bring the lines that they were read from (`KeepSourceLines`).
+    pub lines: Option<Arc<SourceLines>>,
     schema: DFSchemaRef,
 }
 
@@ -30,7 +33,17 @@ impl Write {
     pub fn new(input: LogicalPlan, location: String, options: Vec<(String, String)>) -> Result<Self> {
         let count = Field::new("count", DataType::UInt64, false);
         let schema = DFSchema::new_with_metadata(vec![(None, Arc::new(count))], HashMap::new())?;
-        Ok(Self { input, location, options, schema: Arc::new(schema) })
+        Ok(Self { input, location, options, lines: None, schema: Arc::new(schema) })
+    }
+
+    /// The same for rows that bring their lines.
+    pub fn from_lines(self, lines: SourceLines) -> Self {
+        Self { lines: Some(Arc::new(lines)), ..self }
+    }
+
+    /// The same for other rows.
+    pub fn over(&self, input: LogicalPlan) -> Self {
+        Self { input, ..self.clone() }
     }
 }
 
@@ -65,11 +78,11 @@ impl UserDefinedLogicalNodeCore for Write {
         for (name, value) in &self.options {
             write!(f, ", {name} = {value}")?;
         }
-        Ok(())
+        self.lines.as_ref().map_or(Ok(()), |lines| write!(f, ", {lines}"))
     }
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        Self::new(only_input("Write", inputs)?, self.location.clone(), self.options.clone())
+        Ok(self.over(only_input("Write", inputs)?))
     }
 
     fn necessary_children_exprs(&self, _output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {

@@ -13,9 +13,12 @@
 //! Invariant: each row is one line of valid JSON. Not here: where chunks and files are cut (`lines.rs`).
 
 mod escape;
+mod fields;
+mod line_rows;
 mod rows;
 mod value;
 
+pub(super) use line_rows::LineRows;
 pub(super) use rows::JsonRows;
 pub(crate) use rows::write_json_lines;
 pub(crate) use value::json_values;

@@ -11,7 +11,7 @@ use arrow::datatypes::DataType;
 use std::collections::HashMap;
 
 /// The column whose members are fields of the document.
-const EXTRA: &str = "_extra";
+const EXTRA: &str = crate::sources::EXTRA_COLUMN;
 
 /// The columns of a batch, ready to be written row by row.
 pub(in crate::sinks) struct JsonRows<'a> {
@@ -32,6 +32,20 @@ type Member<'a> = (String, sonic_rs::LazyValue<'a>);
 impl<'a> JsonRows<'a> {
     pub fn new(batch: &'a RecordBatch) -> Result<JsonRows<'a>> {
         Self::of(batch, true)
+    }
+
+    /// The same without one column.
+    pub fn without(batch: &'a RecordBatch, hidden: &str) -> Result<JsonRows<'a>> {
+        let mut rows = Self::of(batch, true)?;
+        let key = object_key(hidden);
+        if let Some(place) = rows.columns.iter().position(|(other, _)| *other == key) {
+            rows.columns.remove(place);
+            if let Some(extra) = &mut rows.extra {
+                extra.column_of.remove(hidden);
+                extra.column_of.values_mut().filter(|column| **column > place).for_each(|column| *column -= 1);
+            }
+        }
+        Ok(rows)
     }
 
     /// `opens_extra`: the members of `_extra` become fields.

@@ -109,6 +109,17 @@ impl<'a> Column<'a> {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
+    /// The text of one row, if the column is one of text and has a value there.
+    pub fn text(&self, row: usize) -> Option<&'a str> {
+        match &self.values {
+            _ if self.is_null(row) => None,
+            Values::Utf8(array) => Some(array.value(row)),
+            Values::LargeUtf8(array) => Some(array.value(row)),
+            Values::Utf8View(array) => Some(array.value(row)),
+            _ => None,
+        }
+    }
+
     /// Appends the value of one row.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if self.is_null(row) {

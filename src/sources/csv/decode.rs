@@ -87,7 +87,8 @@ impl CsvDecoder {
         if origins.is_empty() && self.is_end {
             return Ok(None);
         }
-        Ok(Some(Rows { columns: columns.iter_mut().map(CsvColumn::finish).collect(), origins }))
+        let columns = columns.iter_mut().map(CsvColumn::finish).collect();
+        Ok(Some(Rows { columns, lines: None, origins }))
     }
 
     fn map_columns(&mut self, first: &ByteRecord) {

@@ -11,11 +11,12 @@ use crate::sources::format::{Origin, Place, Rows, Scan};
 use crate::sources::lines::{Block, Line, LinePlace, utf8};
 use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
-use arrow::array::{BooleanArray, StringBuilder};
+use arrow::array::{ArrayRef, BooleanArray, StringBuilder};
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// What is done with a field of this name.
@@ -39,6 +40,10 @@ pub(crate) struct BlockDecoder {
     unfit: Unfit,
     /// The column of what did not fit, if the query asks for it.
     extra: Option<StringBuilder>,
+    /// The lines themselves, if the query asks for them.
+    lines: Option<StringBuilder>,
+    /// The lines may be the items of a JSON array.
+    is_adapted: bool,
     /// For each output column the builder's index, or `None` for `_extra`.
     outputs: Vec<Option<usize>>,
     scratch: Vec<u8>,
@@ -52,14 +57,16 @@ impl BlockDecoder {
         let mut decoder = Self {
             scan: scan.clone(),
             place: block.start(),
-            block: Arc::new(block),
             slots: HashMap::new(),
             columns: Vec::new(),
             checks: Vec::new(),
             unfit: reader.unfit,
             extra: wants_extra.then(StringBuilder::new),
+            lines: scan.wants_lines.then(StringBuilder::new),
+            is_adapted: scan.wants_lines && scan.input.is_adapted(scan.input.splits.pieces[block.piece].file),
             outputs: Vec::new(),
             scratch: Vec::new(),
+            block: Arc::new(block),
         };
         let mut column_of_field: HashMap<usize, usize> = HashMap::new();
         for (index, field) in fields.iter().enumerate().filter(|(index, _)| !is_extra(*index)) {
@@ -92,8 +99,10 @@ impl BlockDecoder {
                 continue;
             }
             values.fill(None);
-            match self.split_line(&line, &mut values) {
-                Ok(unknown) => {
+            let split = text_of(&line).and_then(|text| Ok((text, self.split_line(text, &mut values)?)));
+            match split {
+                Ok((text, unknown)) => {
+                    self.keep_line(&line, text);
                     let misfit = self.append_row(&values, unknown);
                     keep.push(misfit.is_none());
                     origins.push(Origin { piece: block.piece as u32, row: line.number });
@@ -113,13 +122,9 @@ impl BlockDecoder {
     /// Cuts a line into the values of the columns; returns the fields that no column is for.
     fn split_line<'a>(
         &self,
-        line: &Line<'a>,
+        text: &'a str,
         values: &mut [Option<&'a str>],
     ) -> Result<Vec<(Cow<'a, str>, &'a str)>, LineError> {
-        let text = utf8(line.bytes).map_err(|error| {
-            let reason = format!("not UTF-8: byte {} of the line is invalid", error.valid_up_to() + 1);
-            LineError::new(RejectKind::InvalidText, reason)
-        })?;
         let mut checked: Vec<Option<&str>> = vec![None; self.checks.len()];
         let mut unknown: Vec<(Cow<'a, str>, &'a str)> = Vec::new();
         let wants_unknown = self.extra.is_some() || self.unfit == Unfit::Reject;
@@ -139,6 +144,21 @@ impl BlockDecoder {
             }
         }
         Ok(unknown)
+    }
+
+    /// Adds the line as it is, less its line feed.
+    fn keep_line(&mut self, line: &Line<'_>, text: &str) {
+        let Some(lines) = &mut self.lines else { return };
+        if self.is_adapted {
+            // Around an item of a JSON array stands what was between the items, not a line's own white space.
+            return lines.append_value(text.trim_ascii());
+        }
+        if !line.has_carriage_return {
+            return lines.append_value(text);
+        }
+        // Writing to a builder cannot fail.
+        let _ = lines.write_str(text).and_then(|()| lines.write_char('\r'));
+        lines.append_value("");
     }
 
     /// Adds a row; an error if it must not stay.
@@ -181,19 +201,28 @@ impl BlockDecoder {
             };
             columns.push(column.ok_or_else(|| crate::bug!("a projected JSON column was not built"))?);
         }
+        let mut lines = self.lines.as_mut().map(|lines| Arc::new(lines.finish()) as ArrayRef);
         if keep.contains(&false) {
             let mask = BooleanArray::from(keep.clone());
+            lines = lines.map(|lines| filter(&lines, &mask)).transpose().map_err(failed)?;
             columns = columns.iter().map(|column| filter(column, &mask)).collect::<Result<_, _>>().map_err(failed)?;
             let mut kept = keep.iter();
             origins.retain(|_| kept.next().copied().unwrap_or(false));
         }
-        Ok(Rows { columns, origins })
+        Ok(Rows { columns, lines, origins })
     }
 
     fn reject(&self, block: &Block, line: &Line<'_>, error: LineError) -> Result<()> {
         let place = Place { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
         self.scan.reject(place, error.kind, error.reason, line.bytes.to_vec())
     }
+}
+
+fn text_of<'a>(line: &Line<'a>) -> Result<&'a str, LineError> {
+    utf8(line.bytes).map_err(|error| {
+        let reason = format!("not UTF-8: byte {} of the line is invalid", error.valid_up_to() + 1);
+        LineError::new(RejectKind::InvalidText, reason)
+    })
 }
 
 fn wrong_type(name: &str, value: &str) -> LineError {

@@ -19,6 +19,7 @@ mod value;
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
 use super::format::{FormatReader, Input, RowsIter, Scan, Stop, Unit};
+use super::line_fields::{LineField, LineFields, OtherFields};
 use super::lines::{cut_lines, produce_lines, utf8};
 use super::queue::UnitSender;
 use super::sample::Sample;
@@ -108,6 +109,18 @@ impl FormatReader for JsonReader {
 
     fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
         produce_lines(scan, pieces, units)
+    }
+
+    fn line_fields(&self) -> Option<LineFields> {
+        let field = |index: usize| match self.json_names.get(index) {
+            Some(name) => LineField::Named(name.clone()),
+            None => LineField::Others,
+        };
+        let others = match self.unfit {
+            Unfit::RejectDeclared => OtherFields::Unwanted,
+            Unfit::ToColumn(_) | Unfit::Reject => OtherFields::Held,
+        };
+        Some(LineFields { columns: (0..self.schema.fields().len()).map(field).collect(), others })
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

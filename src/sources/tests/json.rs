@@ -20,7 +20,7 @@ fn each_mess_gives_the_right_rows_and_rejects() {
         for n_partitions in [1, 4] {
             let mut bench = Bench::new(&[("mess.jsonl", MESS)]).batch_bytes(batch_bytes);
             bench.n_partitions = n_partitions;
-            bench.extra = ExtraColumns { file: true, row: true, position: true };
+            bench.extra = ExtraColumns { file: true, row: true, position: true, line: false };
             let outcome = bench.scan("mess.jsonl");
             let mut rows: Vec<_> = outcome
                 .column("_row")

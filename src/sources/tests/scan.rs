@@ -13,7 +13,7 @@ fn partitions_share_the_rows_and_each_is_in_order() {
         let mut bench = Bench::new(&[("a.jsonl.zst", &zst), ("b.jsonl", text.as_bytes())]).batch_bytes(2000);
         bench.n_partitions = n_partitions;
         bench.batch_rows = 7;
-        bench.extra = ExtraColumns { file: false, row: true, position: true };
+        bench.extra = ExtraColumns { file: false, row: true, position: true, line: false };
         let outcome = bench.scan("");
         let mut all: Vec<u64> = Vec::new();
         for partition in &outcome.batches {
@@ -234,7 +234,7 @@ fn splits_are_the_same_rows_whatever_the_threads_and_wherever_files_are_cut() {
         bench.config.block_bytes = NonZeroUsize::new(block_bytes).unwrap();
         bench.config.max_files = NonZeroUsize::new(max_files);
         bench.n_partitions = n_partitions;
-        bench.extra = ExtraColumns { file: true, row: true, position: true };
+        bench.extra = ExtraColumns { file: true, row: true, position: true, line: false };
         let outcome = bench.scan("");
         let mut rows = Vec::new();
         for partition in &outcome.batches {
@@ -302,7 +302,7 @@ fn a_csv_file_is_the_same_wherever_it_is_cut() {
         let mut bench = Bench::new(&[("a.csv", text.as_bytes()), ("b.csv", b"id,n\n7,8\n")]).batch_bytes(500);
         bench.config.block_bytes = NonZeroUsize::new(block_bytes).unwrap();
         bench.n_partitions = n_partitions;
-        bench.extra = ExtraColumns { file: true, row: true, position: true };
+        bench.extra = ExtraColumns { file: true, row: true, position: true, line: false };
         let outcome = bench.scan("*.csv");
         let mut columns: Vec<Vec<String>> =
             ["_seq", "_row", "id", "te\nxt", "n"].map(|name| outcome.column(name)).into();
@@ -353,7 +353,7 @@ fn parquet_and_arrow_files_are_the_same_wherever_they_are_cut() {
             let mut bench = Bench::new(&[]);
             bench.config.block_bytes = NonZeroUsize::new(block_bytes).unwrap();
             bench.n_partitions = n_partitions;
-            bench.extra = ExtraColumns { file: false, row: true, position: true };
+            bench.extra = ExtraColumns { file: false, row: true, position: true, line: false };
             let spec = SourceSpec::new(path.to_string_lossy());
             let table = open(&spec, &bench.config).unwrap().with_extra(bench.extra);
             let n_found = table.input.splits.ranges.len();

@@ -1,0 +1,280 @@
+//! `KeepSourceLines`: what was read from JSON Lines and is written to JSON Lines is written from its own line.
+//!
+//! This file holds the rule and its walk over the plan; `keep_source_lines/` holds what is known of a plan's columns
+//! (`carried.rs`) and the branches of a `UNION ALL` (`union.rs`).
+//! Not here: keeping the lines (the sources), and making the new ones (`sinks::json`).
+
+mod carried;
+mod union;
+
+use crate::logical::nodes::{Decontaminate, Dedup, Sample, Write};
+use crate::sinks::{Format, SinkSpec};
+use crate::sources::{LINE_COLUMN, LineField, LineFields};
+use carried::{Carried, Origin};
+use datafusion::common::JoinType;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    Distinct, DistinctOn, Expr, Extension, Filter, Join, Limit, LogicalPlan, Projection, Sort, SubqueryAlias,
+    TableScan, TableScanBuilder, TableSource, UserDefinedLogicalNode, Window,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::fmt;
+use std::sync::Arc;
+
+/// Gives the same source with one more column at its end, [`LINE_COLUMN`], and which fields of the line the other columns
+/// are. `None` if its rows are not read from JSON Lines.
+pub type LineHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, LineFields)> + Send + Sync>;
+
+/// Carries the line of each row to the `INTO` that writes it.
+///
+/// ```text
+/// Write: 'b.jsonl'                     ⇒    Write: 'b.jsonl', source lines unchanged
+///   Filter: words(text) > 50                  Projection: _source_line
+///     TableScan: a.jsonl                        Filter: words(text) > 50
+///                                                 TableScan: a.jsonl projection=[.., _source_line]
+/// ```
+/// The sink writes the line, or the line with the changes that the query makes (`sinks::SourceLines`). So rows keep what
+/// columns cannot hold, and columns that nobody computes with are not read.
+///
+/// Sound because a column is taken from the line only if every node on its way passes it on as it is.
+/// Refuses nodes that make rows of several rows (grouping), that it does not know, and sources of other formats: their rows
+/// are written from their columns. Of a join, the lines of the left side are carried; those of `UNION ALL`, from every branch.
+pub struct KeepSourceLines {
+    lines: LineHook,
+}
+
+impl KeepSourceLines {
+    /// A rule that asks `lines` for sources with lines. Belongs before `KeepInputOrder`, which sorts what this carries.
+    pub fn new(lines: LineHook) -> Self {
+        Self { lines }
+    }
+}
+
+impl fmt::Debug for KeepSourceLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeepSourceLines")
+    }
+}
+
+impl AnalyzerRule for KeepSourceLines {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let rewritten = plan.transform_down(|node| {
+            let LogicalPlan::Extension(extension) = &node else { return Ok(Transformed::no(node)) };
+            let Some(write) = extension.node.as_any().downcast_ref::<Write>() else { return Ok(Transformed::no(node)) };
+            match self.write(write)? {
+                Some(write) => {
+                    let node = LogicalPlan::Extension(Extension { node: Arc::new(write) });
+                    Ok(Transformed::new(node, true, TreeNodeRecursion::Stop))
+                }
+                None => Ok(Transformed::no(node)),
+            }
+        })?;
+        Ok(rewritten.data)
+    }
+
+    fn name(&self) -> &str {
+        "KeepSourceLines"
+    }
+}
+
+impl KeepSourceLines {
+    fn write(&self, write: &Write) -> Result<Option<Write>> {
+        let mut spec = SinkSpec::new(&write.location);
+        for (name, value) in &write.options {
+            // The binder has checked them.
+            let _ = spec.options.set(name, value);
+        }
+        if write.lines.is_some() || spec.format() != Some(Format::Jsonl) || names_a_line(&write.input)? {
+            return Ok(None);
+        }
+        let Some(carried) = self.visit(&write.input)? else { return Ok(None) };
+        let (input, lines) = carried.into_output(&spec.options.partition_by)?;
+        Ok(Some(write.over(input).from_lines(lines)))
+    }
+
+    /// The plan with the lines of its rows, if it passes them on.
+    fn visit(&self, plan: &LogicalPlan) -> Result<Option<Carried>> {
+        match plan {
+            LogicalPlan::TableScan(scan) => self.scan(scan),
+            LogicalPlan::Projection(projection) => {
+                let Some(input) = self.visit(&projection.input)? else { return Ok(None) };
+                let (mut exprs, mut origins) = (named(projection), vec![]);
+                for expr in &projection.expr {
+                    origins.push(input.origin_of(expr)?);
+                }
+                exprs.push(input.line());
+                origins.push(Origin::Line);
+                let over = |input| Ok(LogicalPlan::Projection(Projection::try_new(exprs, input)?));
+                input.under(over, origins).map(Some)
+            }
+            LogicalPlan::Filter(filter) => self.through(&filter.input, |input| {
+                Ok(LogicalPlan::Filter(Filter::try_new(filter.predicate.clone(), input)?))
+            }),
+            LogicalPlan::Sort(Sort { expr, input, fetch }) => {
+                self.through(input, |input| Ok(LogicalPlan::Sort(Sort { expr: expr.clone(), input, fetch: *fetch })))
+            }
+            LogicalPlan::Limit(Limit { skip, fetch, input }) => self.through(input, |input| {
+                Ok(LogicalPlan::Limit(Limit { skip: skip.clone(), fetch: fetch.clone(), input }))
+            }),
+            LogicalPlan::SubqueryAlias(alias) => self.through(&alias.input, |input| {
+                Ok(LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(input, alias.alias.clone())?))
+            }),
+            LogicalPlan::Window(window) => {
+                let Some(input) = self.visit(&window.input)? else { return Ok(None) };
+                let computed = window.window_expr.iter().map(|_| Origin::Computed);
+                let origins = input.origins.iter().cloned().chain(computed).collect();
+                let over = |input| Ok(LogicalPlan::Window(Window::try_new(window.window_expr.clone(), input)?));
+                input.under(over, origins).map(Some)
+            }
+            LogicalPlan::Distinct(distinct) => self.distinct(distinct),
+            LogicalPlan::Union(union) => self.union(union),
+            LogicalPlan::Join(join) => self.join(join),
+            LogicalPlan::Extension(extension) => self.extension(extension),
+            _ => Ok(None),
+        }
+    }
+
+    /// A node that passes on the columns of its input.
+    fn through(
+        &self,
+        input: &LogicalPlan,
+        over: impl FnOnce(Arc<LogicalPlan>) -> Result<LogicalPlan>,
+    ) -> Result<Option<Carried>> {
+        let Some(input) = self.visit(input)? else { return Ok(None) };
+        let origins = input.origins.clone();
+        input.under(over, origins).map(Some)
+    }
+
+    fn scan(&self, scan: &TableScan) -> Result<Option<Carried>> {
+        let Some((source, lines)) = (self.lines)(&scan.source) else { return Ok(None) };
+        let schema = source.schema();
+        let line = schema.index_of(LINE_COLUMN)?;
+        let projection = scan.projection.clone().map(|columns| columns.into_iter().chain([line]).collect::<Vec<_>>());
+        let shown = projection.clone().unwrap_or_else(|| (0..schema.fields().len()).collect());
+        let origin = |index: usize| match lines.columns.get(index) {
+            _ if index == line => Origin::Line,
+            Some(field) => Origin::from(field),
+            None => Origin::Computed,
+        };
+        let named = lines.columns.iter().zip(schema.fields()).filter_map(|(field, column)| match field {
+            LineField::Named(name) => Some((name.clone(), column.data_type().clone())),
+            LineField::Others | LineField::None => None,
+        });
+        let scan = TableScanBuilder::new(scan.table_name.clone(), source)
+            .with_projection(projection)
+            .with_filters(scan.filters.clone())
+            .with_fetch(scan.fetch)
+            .build()?;
+        Ok(Some(Carried {
+            plan: LogicalPlan::TableScan(scan),
+            origins: shown.into_iter().map(origin).collect(),
+            fields: named.collect(),
+            others: lines.others,
+            has_others_column: lines.columns.contains(&LineField::Others),
+            may_lack_lines: false,
+        }))
+    }
+
+    /// Of equal rows the line of the first, which is the one that stays.
+    fn distinct(&self, distinct: &Distinct) -> Result<Option<Carried>> {
+        let input = match distinct {
+            Distinct::All(input) => input,
+            Distinct::On(distinct) => &distinct.input,
+        };
+        let Some(input) = self.visit(input)? else { return Ok(None) };
+        let (on, mut select, by) = match distinct {
+            Distinct::All(input) => {
+                let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+                (columns.clone(), columns, None)
+            }
+            Distinct::On(distinct) => {
+                (distinct.on_expr.clone(), distinct.select_expr.clone(), distinct.sort_expr.clone())
+            }
+        };
+        let mut origins = select.iter().map(|expr| input.origin_of(expr)).collect::<Result<Vec<_>>>()?;
+        select.push(input.line());
+        origins.push(Origin::Line);
+        let over = |input| Ok(LogicalPlan::Distinct(Distinct::On(DistinctOn::try_new(on, select, by, input)?)));
+        input.under(over, origins).map(Some)
+    }
+
+    fn join(&self, join: &Join) -> Result<Option<Carried>> {
+        use JoinType::*;
+        let n_right = match join.join_type {
+            Inner | Left | Right | Full => join.right.schema().fields().len(),
+            LeftSemi | LeftAnti => 0,
+            LeftMark | RightSemi | RightAnti | RightMark => return Ok(None),
+        };
+        let Some(left) = self.visit(&join.left)? else { return Ok(None) };
+        let right = (0..n_right).map(|_| Origin::Computed);
+        let origins = left.origins.iter().cloned().chain(right).collect();
+        let over = |left| {
+            let join = join.clone();
+            let (kind, constraint) = (join.join_type, join.join_constraint);
+            let (nulls, is_null_aware) = (join.null_equality, join.null_aware);
+            let join = Join::try_new(left, join.right, join.on, join.filter, kind, constraint, nulls, is_null_aware)?;
+            Ok(LogicalPlan::Join(join))
+        };
+        let mut joined = left.under(over, origins)?;
+        // Rows of the right side without a partner come from no line of the left.
+        joined.may_lack_lines |= matches!(join.join_type, Right | Full);
+        Ok(Some(joined))
+    }
+
+    fn extension(&self, extension: &Extension) -> Result<Option<Carried>> {
+        let any = extension.node.as_any();
+        if let Some(sample) = any.downcast_ref::<Sample>() {
+            return self.through(&sample.input, |input| {
+                Ok(node(sample.over(Arc::unwrap_or_clone(input), sample.order.clone())))
+            });
+        }
+        if let Some(dedup) = any.downcast_ref::<Dedup>() {
+            let Some(mut input) = self.visit(&dedup.input)? else { return Ok(None) };
+            if dedup.request.method.cuts_text() {
+                input.change(dedup.request.value.as_ref());
+            }
+            let dedup = dedup.over(input.plan.clone())?;
+            let origins = dedup.visible_columns().into_iter().map(|column| input.origins[column].clone());
+            let added = dedup.request.extra.iter().map(|_| Origin::Computed);
+            let origins = origins.chain(added).collect();
+            return input.under(|_| Ok(node(dedup)), origins).map(Some);
+        }
+        if let Some(decontaminate) = any.downcast_ref::<Decontaminate>() {
+            let Some(mut input) = self.visit(&decontaminate.input)? else { return Ok(None) };
+            if decontaminate.cuts() {
+                input.change(Some(&decontaminate.request.text));
+            }
+            let decontaminate = decontaminate.over(input.plan.clone(), decontaminate.evals.clone())?;
+            let visible = decontaminate.visible_columns();
+            let origins = visible.into_iter().map(|column| input.origins[column].clone()).collect();
+            return input.under(|_| Ok(node(decontaminate)), origins).map(Some);
+        }
+        Ok(None)
+    }
+}
+
+fn node(node: impl UserDefinedLogicalNode + 'static) -> LogicalPlan {
+    LogicalPlan::Extension(Extension { node: Arc::new(node) })
+}
+
+/// The columns of a projection under their names, which coercion may have made others than those of their expressions.
+fn named(projection: &Projection) -> Vec<Expr> {
+    let columns = projection.expr.iter().cloned().zip(projection.schema.iter());
+    let named = columns.map(|(expr, (qualifier, field))| {
+        let is_named_so = expr.qualified_name() == (qualifier.cloned(), field.name().clone());
+        if is_named_so { expr } else { expr.alias_qualified(qualifier.cloned(), field.name()) }
+    });
+    named.collect()
+}
+
+/// Whether a column of the query is called like that of the lines.
+fn names_a_line(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_named = false;
+    plan.apply_with_subqueries(|node| {
+        is_named |= node.schema().fields().iter().any(|field| field.name() == LINE_COLUMN);
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(is_named)
+}
