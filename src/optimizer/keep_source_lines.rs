@@ -5,6 +5,8 @@
 //! Not here: keeping the lines (the sources), and making the new ones (`sinks::json`).
 
 mod carried;
+#[cfg(test)]
+mod tests;
 mod union;
 
 use crate::logical::nodes::{Decontaminate, Dedup, Sample, Write};

@@ -293,3 +293,93 @@ impl Style {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use arrow::array::{ArrayRef, Int64Array};
+    use std::sync::Arc;
+
+    /// `"a"` is kept as it is, `"a=b"` is the field `b`, `"+a"` is computed.
+    fn source(fields: &[(&str, DataType)], keeps_others: bool, columns: &[&str]) -> SourceLines {
+        let column = |text: &&str| match (text.strip_prefix('+'), text.split_once('=')) {
+            (Some(name), _) => OutputColumn { name: name.into(), field: None },
+            (None, Some((name, field))) => OutputColumn { name: name.into(), field: Some(field.into()) },
+            (None, None) => OutputColumn { name: text.to_string(), field: Some(text.to_string()) },
+        };
+        let fields = fields.iter().map(|(name, data_type)| (name.to_string(), data_type.clone())).collect();
+        SourceLines { fields, keeps_others, columns: columns.iter().map(column).collect() }
+    }
+
+    fn written(line: Option<&str>, source: &SourceLines, computed: &[(&str, ArrayRef)]) -> String {
+        let lines: ArrayRef = Arc::new(StringArray::from(vec![line]));
+        let columns = computed.iter().map(|(name, array)| (*name, Arc::clone(array), true));
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.chain([(LINE_COLUMN, lines, true)])).unwrap();
+        let mut out = Vec::new();
+        LineRows::new(&batch, source).unwrap().encode(0, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn text(value: Option<&str>) -> ArrayRef {
+        Arc::new(StringArray::from(vec![value]))
+    }
+
+    fn number(value: Option<i64>) -> ArrayRef {
+        Arc::new(Int64Array::from(vec![value]))
+    }
+
+    const TWO_TEXTS: [(&str, DataType); 2] = [("a", DataType::Utf8), ("b", DataType::Utf8)];
+
+    #[test]
+    fn an_unchanged_line_is_not_even_looked_at() {
+        let source = source(&TWO_TEXTS, true, &["a", "b"]);
+        assert_eq!(written(Some(" no JSON "), &source, &[]), " no JSON \n");
+    }
+
+    #[test]
+    fn fields_are_taken_out_with_their_commas() {
+        let line = r#"{ "a" :1, "b":2 ,"c": 3 }"#;
+        for (fields, keeps_others, expected) in [
+            (&["a"][..], true, r#"{ "a" :1 ,"c": 3 }"#),
+            (&["b"], true, r#"{ "b":2 ,"c": 3 }"#),
+            (&["b"], false, r#"{ "b":2 }"#),
+            (&[], true, r#"{ "c": 3 }"#),
+            (&[], false, "{ }"),
+            (&["x=a"], false, r#"{ "x" :1 }"#),
+            (&["b", "a"], true, r#"{"b":2,"a":1,"c":3}"#),
+            (&["b=a", "a=b"], true, r#"{ "b" :1, "a":2 ,"c": 3 }"#),
+        ] {
+            let got = written(Some(line), &source(&TWO_TEXTS, keeps_others, fields), &[]);
+            assert_eq!(got, format!("{expected}\n"), "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn computed_values_take_the_place_of_their_fields_or_come_last() {
+        let source = source(&TWO_TEXTS, true, &["a", "+b", "+n"]);
+        let write = |line, b| written(Some(line), &source, &[("b", text(b)), ("n", number(None))]);
+        assert_eq!(write(r#"{"b":1,"a":1e2}"#, Some("x")), "{\"b\":\"x\",\"a\":1e2,\"n\":null}\n");
+        assert_eq!(write(r#"{"b": 1}"#, None), "{\"b\": null, \"n\": null}\n");
+        assert_eq!(write(r#"{"a":1}"#, None), "{\"a\":1,\"n\":null}\n", "null and no field are one to a query");
+        assert_eq!(write("{}", Some("x")), "{\"b\":\"x\",\"n\":null}\n");
+        assert_eq!(write(r#"{"n":7}"#, None), "{\"n\":7}\n", "as `_extra` fills a null column of its name");
+    }
+
+    #[test]
+    fn a_value_that_its_column_could_not_hold_is_not_taken_for_null() {
+        let fields = [("n", DataType::Int64)];
+        let write =
+            |line, keeps_others| written(Some(line), &source(&fields, keeps_others, &["+n"]), &[("n", number(None))]);
+        assert_eq!(write(r#"{"n":"ten"}"#, true), "{\"n\":\"ten\"}\n");
+        assert_eq!(write(r#"{"n":10}"#, true), "{\"n\":null}\n");
+        assert_eq!(write(r#"{"n":"ten"}"#, false), "{\"n\":null}\n", "the query dropped what did not fit");
+    }
+
+    #[test]
+    fn rows_without_a_line_are_written_from_their_columns() {
+        let source = source(&TWO_TEXTS, true, &["a", "b"]);
+        let columns = [("a", text(Some("x"))), ("b", text(None)), ("_extra", text(Some("{\"b\":1e2,\"c\":3}")))];
+        assert_eq!(written(None, &source, &columns), "{\"a\":\"x\",\"b\":1e2,\"c\":3}\n");
+    }
+}
