@@ -135,14 +135,14 @@ fn a_query_on_the_command_line_writes_a_file_and_tells_the_funnel() {
     let run = folder.run(&["query", "-e", query]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
     insta::assert_snapshot!(without_times(&run.stderr), @r"
-      'x.jsonl'          4 documents  80 B
-      WHERE score > 0.6  2  -2 (50.0 %)  41 B
-      wrote y.jsonl  2 documents, 79 B
+      'x.jsonl'          4 documents  349 B
+      WHERE score > 0.6  2  -2 (50.0 %)  170 B
+      wrote y.jsonl  2 documents, 85 B
       2 documents
     ");
     insta::assert_snapshot!(folder.read("y.jsonl"), @r#"
-    {"id":2,"text":"der Garten"}
-    {"id":4,"text":"old maps show rivers that moved"}
+    {"id": 2, "text": "der Garten"}
+    {"id": 4, "text": "old maps show rivers that moved"}
     "#);
     assert_eq!(folder.names(), ["x.jsonl", "y.jsonl"]);
 }
@@ -215,9 +215,9 @@ fn standard_input_is_the_query_or_the_data_and_standard_output_can_be_a_sink() {
     assert_eq!(run.ok(), "id\n1\nid\n1\n2\n");
     let from_stdin = ["query", "-q", "-e", "FROM '-' |> WHERE id > 2 |> SELECT id |> INTO '-'"];
     let run = folder.run_with(&from_stdin, DOCUMENTS);
-    assert_eq!(run.ok(), "{\"id\":3}\n{\"id\":4}\n");
+    assert_eq!(run.ok(), "{\"id\": 3}\n{\"id\": 4}\n");
     let to_stdout = folder.run(&["query", "-e", "FROM 'x.jsonl' |> SELECT id |> LIMIT 1 |> INTO '-'"]);
-    assert_eq!(to_stdout.stdout, "{\"id\":1}\n");
+    assert_eq!(to_stdout.stdout, "{\"id\": 1}\n");
     assert!(to_stdout.stderr.contains("1 document"), "{}", to_stdout.stderr);
     assert_eq!(folder.names(), ["x.jsonl"]);
 }

@@ -118,11 +118,11 @@ fn the_ledger_has_the_same_documents_without_fusion() {
 }
 
 #[test]
-fn columns_called_like_positions_are_data_under_another_name() {
+fn fields_called_like_positions_are_data_under_another_name_and_keep_theirs_in_the_output() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.jsonl"), "{\"_seq\":7,\"_seq_0\":\"x\",\"_seq_x\":1}\n").unwrap();
-    curate(folder.path(), "", "", Config::default()).unwrap();
-    assert_eq!(lines(&folder.path().join("out")), [json!({ "_seq_": 7, "_seq_0_": "x", "_seq_x": 1 })]);
+    curate(folder.path(), "|> EXTEND _seq_ + 1 AS next", "", Config::default()).unwrap();
+    assert_eq!(lines(&folder.path().join("out")), [json!({ "_seq": 7, "_seq_0": "x", "_seq_x": 1, "next": 8 })]);
 }
 
 #[test]
