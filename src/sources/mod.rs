@@ -37,6 +37,7 @@ mod tests;
 mod text;
 mod widen;
 
+pub(crate) use json::fits as json_fits;
 pub use line_fields::{LineField, LineFields, OtherFields};
 pub(crate) use members::SIZE_FIELD as GZIP_SIZE_FIELD;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};

@@ -16,7 +16,7 @@ use super::rows::{JsonRows, object_key};
 use super::value::Column;
 use crate::sinks::lines::EncodeRow;
 use crate::sinks::source_lines::{OutputColumn, SourceLines};
-use crate::sources::LINE_COLUMN;
+use crate::sources::{LINE_COLUMN, json_fits};
 use crate::{Error, Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::DataType;
@@ -220,7 +220,7 @@ impl<'a> Changes<'a> {
         let Some(raw) = raw else { return column.write(row, out) };
         // The query has seen a null where the column could not hold the value, so it cannot mean to take it away.
         let was_seen = match replaces {
-            Replaced::Column(data_type) => holds(data_type, raw),
+            Replaced::Column(data_type) => json_fits(data_type, raw),
             Replaced::Other => false,
         };
         if column.is_null(row) && !was_seen && matches!(self.of_others, Change::Keep) {
@@ -246,22 +246,6 @@ impl Computed<'_> {
     fn is_absent(&self, row: usize) -> bool {
         self.replaces != Replaced::Other && self.column.is_null(row)
     }
-}
-
-/// Whether a column of the source could take up a value. Of lists and objects only the kind is looked at.
-fn holds(data_type: &DataType, raw: &str) -> bool {
-    let first = raw.as_bytes().first();
-    let is_named_float = matches!(raw, "\"NaN\"" | "\"Infinity\"" | "\"-Infinity\"");
-    raw == "null"
-        || match data_type {
-            DataType::Boolean => matches!(raw, "true" | "false"),
-            DataType::Int64 => raw.parse::<i64>().is_ok(),
-            DataType::UInt64 => raw.parse::<u64>().is_ok(),
-            DataType::Float64 => is_named_float || raw.parse::<f64>().is_ok(),
-            DataType::Struct(_) => first == Some(&b'{'),
-            DataType::List(_) => first == Some(&b'['),
-            _ => true,
-        }
 }
 
 /// Escapes that our writer may not use for the same character: `\u00e9`, `\/`.

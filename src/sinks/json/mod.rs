@@ -9,6 +9,8 @@
 //!   as Spark and Protocol Buffers write it; our reader takes such text in a column of numbers for what it was. Decimals
 //!   are numbers, binary is hex text, dates and times are ISO 8601 text.
 //! - Strings are escaped only where JSON demands it; everything else stays UTF-8.
+//! - A row that was read from JSON Lines brings its line (`line_rows.rs`): it is written from that, and what is said above
+//!   holds for the values that the query computed.
 //!
 //! Invariant: each row is one line of valid JSON. Not here: where chunks and files are cut (`lines.rs`).
 

@@ -128,12 +128,15 @@ impl ColumnBuilder {
     }
 }
 
-/// Whether a value fits a declared column without loss. For columns that a query does not read but has declared.
+/// Whether a value fits a column without loss; of objects and lists only the kind is looked at. For columns that a query
+/// has declared and does not read, and for those who write the line again.
 pub(crate) fn fits(data_type: &DataType, raw: &str) -> bool {
     match (data_type, kind(raw)) {
         (_, Kind::Null) | (DataType::Utf8, _) | (DataType::Boolean, Kind::Bool) => true,
         (DataType::Int64, Kind::Number) => raw.parse::<i64>().is_ok(),
+        (DataType::UInt64, Kind::Number) => raw.parse::<u64>().is_ok(),
         (DataType::Float64, _) => float(raw).is_some(),
+        (DataType::Struct(_), Kind::Object) | (DataType::List(_), Kind::Array) => true,
         _ => false,
     }
 }

@@ -31,6 +31,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use self::array::to_lines;
+pub(crate) use self::column::fits;
 
 /// What happens to a value that fits no column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
