@@ -48,7 +48,8 @@ pub struct KeepSourceLines {
 }
 
 impl KeepSourceLines {
-    /// A rule that asks `lines` for sources with lines. Belongs before `KeepInputOrder`, which sorts what this carries.
+    /// A rule that asks `lines` for sources with lines. Belongs before `KeepInputOrder`, which sorts what this
+    /// carries, and before types are coerced.
     pub fn new(lines: LineHook) -> Self {
         Self { lines }
     }

@@ -25,8 +25,9 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::TableSource;
-use datafusion::optimizer::OptimizerRule;
+use datafusion::optimizer::analyzer::Analyzer;
 use datafusion::optimizer::optimizer::Optimizer;
+use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use futures::FutureExt;
@@ -124,10 +125,10 @@ fn build(
         .with_runtime_env(runtime(config)?)
         .with_query_planner(Arc::new(Lowering))
         .with_optimizer_rules(logical_rules())
+        .with_analyzer_rules(first_analyzer_rules())
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
-        .with_analyzer_rule(Arc::new(KeepSourceLines::new(Arc::new(with_line))))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
         .with_analyzer_rule(Arc::new(KeepDropped));
     if config.optimize {
@@ -139,6 +140,14 @@ fn build(
     functions.extend(hint_udfs());
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
     Ok(builder.with_physical_optimizer_rules(physical_rules(config, operators, hardware)).build())
+}
+
+/// DataFusion's analyzer, after the rule that must see the query before it: to bring the branches of a `UNION` to one type
+/// is not a change that the query asks for, and afterwards it looks like a `CAST` that is.
+fn first_analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(KeepSourceLines::new(Arc::new(with_line))));
+    rules
 }
 
 /// DataFusion's rules with ours among them: after all that look for its own executors, before the last checks.

@@ -5,6 +5,7 @@ use super::harness::{block_on, run};
 use curator::diag::SourceText;
 use curator::{Config, Language, Session};
 use proptest::prelude::*;
+use std::io::Write;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -39,7 +40,26 @@ fn messy_folder() -> (TempDir, String) {
     let long: String = (0..300).map(|n| format!("{{\"id\":{n},\"text\":\"row {n}\",\"n\":{n}}}\n")).collect();
     std::fs::write(input.join("a.jsonl"), format!("{MESS}{{\"id\": broken\n{long}{COPY}\n{LATE}")).unwrap();
     std::fs::write(input.join("b.jsonl"), "{\"id\":1}\r\n[1,2]\n\n{\"id\":\"CR\", \"x\":[]}\r\n{\"id\":12}").unwrap();
-    (folder, format!("{MESS}{long}{COPY}\n{LATE}{{\"id\":1}}\r\n{{\"id\":\"CR\", \"x\":[]}}\r\n{{\"id\":12}}\n"))
+    let packed = |n: usize| format!("{{\"text\": \"packed {n}\", \"id\":{n}e0}}\n");
+    let members: Vec<u8> = [format!("{}\n\n", packed(0).trim_end()), format!("\"bare\"\n{}", packed(1))]
+        .iter()
+        .flat_map(|text| gzip(text.as_bytes()))
+        .collect();
+    std::fs::write(input.join("c.jsonl.gz"), members).unwrap();
+    std::fs::write(input.join("d.jsonl.zst"), zstd::encode_all(packed(2).as_bytes(), 1).unwrap()).unwrap();
+    let mut left = format!("{MESS}{long}{COPY}\n{LATE}{{\"id\":1}}\r\n{{\"id\":\"CR\", \"x\":[]}}\r\n{{\"id\":12}}\n");
+    left.extend((0..3).map(packed));
+    for n in 3..9 {
+        std::fs::write(input.join(format!("e-{n}.jsonl")), packed(n)).unwrap();
+        left.push_str(&packed(n));
+    }
+    (folder, left)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// What a pipeline over `in/` writes to a file. `settings`: names and values.
@@ -104,6 +124,7 @@ fn the_bytes_do_not_depend_on_threads_batches_samples_or_the_optimizer() {
     let changed = written(folder.path(), verbs, &[]);
     for settings in [
         &[("threads", "1")][..],
+        &[("threads", "16")],
         &[("threads", "8"), ("batch_rows", "1")],
         &[("threads", "3"), ("batch_bytes", "64"), ("blocksize", "100")],
         &[("optimize", "false")],
@@ -190,6 +211,40 @@ fn rows_of_unions_and_joins_come_from_their_lines() {
     let right = format!("RIGHT JOIN '{}' USING (id) |> SELECT id, n, score |>", path("c.csv"));
     let joined = written(folder.path(), &right, &[]);
     assert!(joined.ends_with("{\"id\":\"z\",\"n\":null,\"score\":1.0}\n"), "{joined}");
+}
+
+#[test]
+fn a_union_of_different_types_leaves_the_values_of_both_sides_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(path("in")).unwrap();
+    std::fs::write(path("in/a.jsonl"), "{\"id\":1}\n{\"id\":2.50}\n").unwrap();
+    std::fs::write(path("b.jsonl"), "{\"id\":\"1\"}\n{\"id\":[1]}\n").unwrap();
+    let both = "{\"id\":1}\n{\"id\":2.50}\n{\"id\":\"1\"}\n{\"id\":[1]}\n";
+    assert_eq!(written(folder.path(), &format!("UNION ALL '{}' |>", path("b.jsonl")), &[]), both);
+    // What the query itself converts is changed.
+    let converted = format!("SELECT CAST(id AS VARCHAR) AS id |> UNION ALL '{}' |>", path("b.jsonl"));
+    let expected = "{\"id\":\"1.0\"}\n{\"id\":\"2.5\"}\n{\"id\":\"1\"}\n{\"id\":\"[1]\"}\n";
+    assert_eq!(written(folder.path(), &converted, &[]), expected);
+}
+
+#[test]
+fn other_formats_get_columns_and_no_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("a.jsonl"), "{\"id\":1,\"n\":1e2}\n{\"id\":\"2\"}\n").unwrap();
+    let query = format!(
+        "FROM '{0}' |> WHERE true |> INTO '{1}'; FROM '{1}' |> INTO '{2}'; FROM '{1}' |> INTO '{3}'",
+        path("a.jsonl"),
+        path("b.parquet"),
+        path("c.csv"),
+        path("d.jsonl")
+    );
+    let mut session = Session::new(Config::default()).unwrap();
+    block_on(run(&mut session, &SourceText::new("q", query.as_str()), Language::Cql)).unwrap();
+    assert_eq!(std::fs::read_to_string(path("c.csv")).unwrap(), "id,n\n1,100.0\n2,\n");
+    let expected = "{\"id\":\"1\",\"n\":100.0}\n{\"id\":\"2\",\"n\":null}\n";
+    assert_eq!(std::fs::read_to_string(path("d.jsonl")).unwrap(), expected);
 }
 
 #[test]

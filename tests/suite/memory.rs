@@ -80,6 +80,28 @@ fn sorting_and_grouping_more_than_the_limit_spills_and_gives_the_same() {
 }
 
 #[test]
+fn lines_that_are_carried_to_the_output_count_against_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docs.jsonl");
+    write_documents(&path);
+    let out = folder.path().join("out.jsonl");
+    for verb in ["ORDER BY key", "DEDUP EXACT ON key"] {
+        let query = format!("FROM '{}' |> {verb} |> INTO '{}' WITH (overwrite = true)", path.display(), out.display());
+        rows(&query, config(4 << 30)).unwrap();
+        let expected = std::fs::read(&out).unwrap();
+        assert_eq!(expected.len() as u64, std::fs::metadata(&path).unwrap().len());
+        let analyzed = block_on(async {
+            let mut session = Session::new(config(16 << 20)).unwrap();
+            let script = session.parse(&SourceText::new("query", query.as_str()), Language::Cql).unwrap();
+            let Compiled::Query(plan) = session.compile(&script, 0).await.unwrap() else { panic!() };
+            session.explain_analyze(&plan).await.unwrap().0
+        });
+        assert!(analyzed.contains("spilled"), "{analyzed}");
+        assert!(std::fs::read(&out).unwrap() == expected, "{verb}");
+    }
+}
+
+#[test]
 fn a_query_that_cannot_fit_says_so_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("docs.jsonl");
