@@ -94,7 +94,7 @@ impl KeepSourceLines {
         }
         let Some(carried) = self.visit(&write.input)? else { return Ok(None) };
         let (input, lines) = carried.into_output(&spec.options.partition_by)?;
-        Ok(Some(write.over(input).from_lines(lines)))
+        Ok(Some(write.over(input).with_lines(lines)))
     }
 
     /// The plan with the lines of its rows, if it passes them on.

@@ -37,7 +37,7 @@ impl Write {
     }
 
     /// The same for rows that bring their lines.
-    pub fn from_lines(self, lines: SourceLines) -> Self {
+    pub fn with_lines(self, lines: SourceLines) -> Self {
         Self { lines: Some(Arc::new(lines)), ..self }
     }
 

@@ -16,7 +16,7 @@ impl KeepSourceLines {
     pub(super) fn union(&self, union: &Union) -> Result<Option<Carried>> {
         let mut branches: Vec<Option<Carried>> = vec![];
         for input in &union.inputs {
-            branches.push(self.visit(input)?.map(|branch| lines_last(branch)).transpose()?);
+            branches.push(self.visit(input)?.map(lines_last).transpose()?);
         }
         let with_lines: Vec<&Carried> = branches.iter().flatten().collect();
         let [first, rest @ ..] = with_lines.as_slice() else { return Ok(None) };
