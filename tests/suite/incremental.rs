@@ -99,16 +99,19 @@ fn the_ledger_names_who_stayed_also_when_only_a_dropped_one_is_alike() {
     // A text that drifts on, four words at a time: neighbours are alike, the ends are not.
     let drifting: Vec<Value> = (0..12).map(|n| document(&format!("d{n}"), words(4 * n, 4 * n + 100))).collect();
     let verb = "DEDUP FUZZY ON text";
-    let index = "AGAINST INDEX 'seen' ";
-    let mut found = Vec::new();
-    for (file, part) in [("0.jsonl", &drifting[..5]), ("1.jsonl", &drifting[5..9]), ("2.jsonl", &drifting[9..])] {
-        write(folder, file, part);
-        found.extend(fates(folder, file, verb, "", index, Config::default()));
-    }
-    assert!(found.iter().all(|(_, stayed)| stayed == "d0"), "{found:?}");
+    let parts = [("0.jsonl", &drifting[..5]), ("1.jsonl", &drifting[5..9]), ("2.jsonl", &drifting[9..])];
+    parts.iter().for_each(|(file, part)| write(folder, file, part));
     write(folder, "all.jsonl", &drifting);
-    let at_once = fates(folder, "all.jsonl", verb, ", verify = false", "", Config::default());
-    assert_eq!(found, at_once);
+    let [chained, apart] = ["component", "kept"].map(|link| {
+        let index = format!("AGAINST INDEX 'seen {link}' ");
+        let options = format!(", verify = false, link = '{link}'");
+        let run = |(file, _): &(&str, _)| fates(folder, file, verb, &options, &index, Config::default());
+        let found: Vec<_> = parts.iter().flat_map(run).collect();
+        assert_eq!(found, fates(folder, "all.jsonl", verb, &options, "", Config::default()), "{link}");
+        found
+    });
+    assert!(chained.iter().all(|(_, stayed)| stayed == "d0"), "{chained:?}");
+    assert!(kept(&apart).len() > 1 && kept(&apart).len() < 6, "who is like dropped ones alone stays: {apart:?}");
     write(folder, "last.jsonl", &drifting[11..]);
     let alone = fates(folder, "last.jsonl", verb, ", verify = false", "", Config::default());
     assert_eq!(alone, [("d11".to_string(), "d11".to_string())]);
@@ -124,7 +127,7 @@ fn what_was_published_stays_when_a_later_document_links_it() {
     write(folder, "1.jsonl", &[document("both", both.clone())]);
     write(folder, "2.jsonl", &[document("left again", left), document("right again", right), document("more", both)]);
     let verb = "DEDUP FUZZY ON text";
-    let options = ", bands = 60, rows = 3";
+    let options = ", bands = 60, rows = 3, link = 'component'";
     let index = "AGAINST INDEX 'seen' ";
     let runs =
         ["0.jsonl", "1.jsonl", "2.jsonl"].map(|file| fates(folder, file, verb, options, index, Config::default()));
