@@ -54,16 +54,16 @@ impl Preference {
             Some(by) => by.places.get(row)?,
             None => row,
         };
-        Ok(self.from_the_end(place))
+        Ok(self.place_or_rank(place))
     }
 
     /// The row that has a rank.
     pub fn row_at(&self, rank: u64) -> Result<u64> {
-        let place = self.from_the_end(rank);
+        let place = self.place_or_rank(rank);
         self.by.as_ref().map_or(Ok(place), |by| by.rows.get(place))
     }
 
-    fn from_the_end(&self, place: u64) -> u64 {
+    fn place_or_rank(&self, place: u64) -> u64 {
         if self.is_last { self.n_rows - 1 - place } else { place }
     }
 }

@@ -196,7 +196,9 @@ fn who_is_linked_and_within_what_is_as_plain_loops_say() {
     let documents = windows(160);
     write_shards(folder.path(), &documents, &[0, 1, 2]);
     let mut n_kept = BTreeSet::new();
-    for (keep, per) in [("FIRST", false), ("LAST BY score", false), ("FIRST PER source", true), ("LAST PER source BY score", true)] {
+    for (keep, per) in
+        [("FIRST", false), ("LAST BY score", false), ("FIRST PER source", true), ("LAST PER source BY score", true)]
+    {
         let mut preferred: Vec<&Value> = documents.iter().collect();
         if keep.starts_with("LAST") {
             preferred.sort_by_key(|document| document["score"].as_u64());
@@ -229,10 +231,16 @@ fn with_per_each_source_keeps_what_it_would_keep_alone() {
     };
     for (method, options) in [
         ("EXACT ON text", "cluster_size = 'n', kept_id = 'k'"),
-        ("FUZZY ON text", "bands = 64, rows = 1, shingle = 'words:1', threshold = 0.7, cluster_size = 'n', kept_id = 'k'"),
-        ("FUZZY ON text", "hash = 'datatrove', shingle = 'words:2', bands = 20, rows = 2, cluster_size = 'n', kept_id = 'k'"),
-        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, cluster_size = 'n', kept_id = 'k', link = 'kept'"),
-        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, cluster_size = 'n', kept_id = 'k'"),
+        (
+            "FUZZY ON text",
+            "bands = 64, rows = 1, shingle = 'words:1', threshold = 0.7, cluster_size = 'n', kept_id = 'k'",
+        ),
+        (
+            "FUZZY ON text",
+            "hash = 'datatrove', shingle = 'words:2', bands = 20, rows = 2, cluster_size = 'n', kept_id = 'k'",
+        ),
+        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, kept_id = 'k', link = 'kept'"),
+        ("SEMANTIC ON [place, 75.0]", "clusters = 1, eps = 0.001, kept_id = 'k'"),
     ] {
         let together = kept("", &format!("DEDUP {method} WITH ({options}) KEEP FIRST PER source BY score, id"));
         assert!(together.len() < 300, "{method} {options}");
