@@ -54,16 +54,17 @@ impl Preference {
             Some(by) => by.places.get(row)?,
             None => row,
         };
-        Ok(self.place_or_rank(place))
+        Ok(self.turned(place))
     }
 
     /// The row that has a rank.
     pub fn row_at(&self, rank: u64) -> Result<u64> {
-        let place = self.place_or_rank(rank);
+        let place = self.turned(rank);
         self.by.as_ref().map_or(Ok(place), |by| by.rows.get(place))
     }
 
-    fn place_or_rank(&self, place: u64) -> u64 {
+    /// The rank of a place, or the place of a rank: `KEEP LAST` counts from the end.
+    fn turned(&self, place: u64) -> u64 {
         if self.is_last { self.n_rows - 1 - place } else { place }
     }
 }
