@@ -33,7 +33,7 @@ pub fn evaluate_fields(
     }
     if let Cpu::Statistic(_) = &spec.cpu {
         let column = evaluate_statistics(&[(spec, args)], documents, None, &[])?.pop();
-        return column.ok_or_else(|| bug!("one statistic gives one column"));
+        return column.map(|column| column.values).ok_or_else(|| bug!("one statistic gives one column"));
     }
     let texts = Texts::of(spec, documents)?;
     let nulls = documents.logical_nulls();

@@ -41,8 +41,8 @@ mod web;
 pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
 pub use device_tables::device_tables;
 pub use doc::{
-    CharCounts, CharGrams, DeviceNeeds, Doc, GramBounds, Grams, JoinedBounds, JoinedGrams, LONGEST_GRAM, Level, Line,
-    Lines, Needs, RepeatTable, Repeats, Signs, Stage, Word, WordCounts, WordKinds, WordLengths, Words,
+    CharCounts, DeviceNeeds, Doc, Grams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable, Repeats, Signs, Stage,
+    Word, WordCounts, WordKinds, WordLengths, Words,
 };
 pub use evaluate::{Items, Record, evaluate, evaluate_fields};
 pub use param::{Param, ParamType, TextForm};
@@ -51,5 +51,5 @@ pub use spec::{
     BatchKernel, Bound, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic,
     StatisticValue,
 };
-pub use statistics::{Gate, Range, evaluate_statistics};
+pub use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
 pub use value::{Args, Literal, Value};

@@ -8,7 +8,9 @@
 //! then is not computed for a document that an earlier rule drops. And if nobody wants to know more of a value than
 //! whether it is below a limit, a bound that is below the limit will do ([`Bound`](super::Bound)).
 //!
-//! Invariant: a column for each statistic, with a value for each document; a null document gives null.
+//! Invariant: a column for each statistic, with a row for each document. A null document gives null, and so does one whose
+//! value was not computed; the column says which those are, so that who reads one finds out. A statistic that reads
+//! a part of a document which it does not declare ends in an internal error, never in a value.
 
 use super::doc::{Doc, Needs};
 use super::evaluate::{Texts, fault};
@@ -55,22 +57,32 @@ impl Range {
     }
 }
 
+/// The values of one statistic.
+#[derive(Debug, Clone)]
+pub struct StatisticColumn {
+    /// One for each document; null for null documents and where none was computed.
+    pub values: ArrayRef,
+    /// The documents of which none was computed, because a gate stopped them before; `None` if there are none. Nobody
+    /// may read these values: they are not NULL, they are not known.
+    pub skipped: Option<BooleanBuffer>,
+}
+
 /// Several statistics of the same documents: each document is taken apart once. Gives a column for each statistic,
-/// with a value for each of `rows`, or for every document if `None`.
+/// with a row for each of `rows`, or for every document if `None`.
 ///
-/// `gates` are tried in order. Of a document that one of them stops, the statistics that no gate before it asked for hold
-/// neutral values: nobody may read them. A statistic that only its gate reads may hold a bound.
+/// `gates` are tried in order. Of a document that one of them stops, the statistics that no gate before it asked for are
+/// skipped. A statistic that only its gate reads may hold a bound.
 pub fn evaluate_statistics(
     calls: &[(&OpSpec, &Args)],
     documents: &ArrayRef,
     rows: Option<&[u32]>,
     gates: &[Gate],
-) -> Result<Vec<ArrayRef>> {
+) -> Result<Vec<StatisticColumn>> {
     let Some((first, _)) = calls.first() else { return Ok(vec![]) };
     let texts = Texts::of(first, documents)?;
     let n_rows = rows.map_or(documents.len(), <[u32]>::len);
     let mut columns =
-        calls.iter().map(|(spec, args)| StatisticColumn::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
+        calls.iter().map(|(spec, args)| ColumnBuilder::new(spec, args, n_rows)).collect::<Result<Vec<_>>>()?;
     let nulls = documents.logical_nulls().map(|nulls| match rows {
         None => nulls,
         Some(rows) => {
@@ -81,26 +93,31 @@ pub fn evaluate_statistics(
     let mut doc = Doc::new();
     for place in 0..n_rows {
         let row = rows.map_or(place, |rows| rows[place] as usize);
-        let passes = match texts.get(row) {
-            Some(text) if text.len() > LONGEST_BYTES => {
-                return Err(fault(first, "a document of 4 GiB or more; cut it before"));
-            }
-            Some(text) => {
-                doc.read(text, needs);
-                gates.iter().all(|gate| gate.range.has(columns[gate.statistic].value(&mut doc, place, gate.range)))
-            }
-            None => false,
+        let Some(text) = texts.get(row) else {
+            columns.iter_mut().for_each(ColumnBuilder::push_null);
+            continue;
         };
+        if text.len() > LONGEST_BYTES {
+            return Err(fault(first, "a document of 4 GiB or more; cut it before"));
+        }
+        doc.read(text, needs);
+        let mut passes = true;
+        for gate in gates {
+            passes = gate.range.has(columns[gate.statistic].value(&mut doc, place, gate.range)?);
+            if !passes {
+                break;
+            }
+        }
         for column in columns.iter_mut().filter(|column| column.len() == place) {
-            if passes { column.push(&doc) } else { column.skip() }
+            if passes { column.push(&doc)? } else { column.skip() }
         }
     }
-    Ok(columns.into_iter().map(|column| column.finish(nulls.clone())).collect())
+    Ok(columns.into_iter().map(|column| column.finish(nulls.as_ref())).collect())
 }
 
 /// Lets statistics begin with their bounds whose gates ask for no more. Gives the parts to take every document apart
 /// into.
-fn bound_where_it_will_do(columns: &mut [StatisticColumn], gates: &[Gate]) -> Needs {
+fn bound_where_it_will_do(columns: &mut [ColumnBuilder], gates: &[Gate]) -> Needs {
     for gate in gates.iter().filter(|gate| gate.is_only_reader) {
         let column = &mut columns[gate.statistic];
         column.bound = column.statistic.bound;
@@ -113,26 +130,29 @@ fn bound_where_it_will_do(columns: &mut [StatisticColumn], gates: &[Gate]) -> Ne
     }
     // If one bound will not do, the other statistics that are found together with this one are, too.
     let bounded: Vec<Needs> =
-        columns.iter().filter(|column| column.bound.is_some()).map(StatisticColumn::needs).collect();
+        columns.iter().filter(|column| column.bound.is_some()).map(ColumnBuilder::needs).collect();
     for column in &mut *columns {
         let of_one_walk = bounded.iter().filter(|other| other.has_walks_of(column.needs()));
         column.found_together = of_one_walk.fold(column.needs(), |needs, other| needs.and(*other));
     }
-    let first = |column: &StatisticColumn| match column.bound {
+    let first = |column: &ColumnBuilder| match column.bound {
         Some(bound) => (bound.needs)(column.args).and(column.needs().without_grams()),
         None => column.needs(),
     };
     columns.iter().fold(Needs::TEXT, |needs, column| needs.and(first(column)))
 }
 
-/// The values of one statistic, with a neutral one where there is no document.
-struct StatisticColumn<'a> {
+/// The values of one statistic so far, with a neutral one where none is known.
+struct ColumnBuilder<'a> {
+    name: &'static str,
     statistic: Statistic,
     args: &'a Args,
     /// What is asked first, if that may do; and what must be found if it does not.
     bound: Option<Bound>,
     found_together: Needs,
     values: StatisticValues,
+    /// The places whose value was not computed, ascending.
+    skipped: Vec<usize>,
 }
 
 enum StatisticValues {
@@ -141,7 +161,7 @@ enum StatisticValues {
     Bool(fn(&Doc, &Args) -> bool, BooleanBufferBuilder),
 }
 
-impl<'a> StatisticColumn<'a> {
+impl<'a> ColumnBuilder<'a> {
     fn new(spec: &OpSpec, args: &'a Args, n_rows: usize) -> Result<Self> {
         let Cpu::Statistic(statistic) = spec.cpu else { return Err(bug!("`{}` is no statistic", spec.name)) };
         let values = match statistic.value {
@@ -149,7 +169,8 @@ impl<'a> StatisticColumn<'a> {
             StatisticValue::Float(of) => StatisticValues::Float(of, Vec::with_capacity(n_rows)),
             StatisticValue::Bool(of) => StatisticValues::Bool(of, BooleanBufferBuilder::new(n_rows)),
         };
-        Ok(Self { statistic, args, bound: None, found_together: Needs::TEXT, values })
+        let found_together = Needs::TEXT;
+        Ok(Self { name: spec.name, statistic, args, bound: None, found_together, values, skipped: vec![] })
     }
 
     fn needs(&self) -> Needs {
@@ -167,38 +188,55 @@ impl<'a> StatisticColumn<'a> {
 
     /// The value of the document at `place`, the last one, as a number; computed if it was not yet. A bound instead if that
     /// is in the range.
-    fn value(&mut self, doc: &mut Doc, place: usize, range: Range) -> f64 {
-        if self.len() == place && !self.push_bound(doc, range) {
-            self.push(doc);
+    fn value(&mut self, doc: &mut Doc, place: usize, range: Range) -> Result<f64> {
+        if self.len() == place && !self.push_bound(doc, range)? {
+            self.push(doc)?;
         }
-        match &self.values {
+        Ok(match &self.values {
             StatisticValues::Int(_, values) => values[place] as f64,
             StatisticValues::Float(_, values) => values[place],
             StatisticValues::Bool(_, values) => f64::from(u8::from(values.get_bit(place))),
-        }
+        })
     }
 
     /// Writes down the bound if it is in the range. If it is not, what the value is read off is found.
-    fn push_bound(&mut self, doc: &mut Doc, range: Range) -> bool {
-        let (Some(bound), StatisticValues::Float(_, values)) = (self.bound, &mut self.values) else { return false };
+    fn push_bound(&mut self, doc: &mut Doc, range: Range) -> Result<bool> {
+        let (Some(bound), StatisticValues::Float(_, values)) = (self.bound, &mut self.values) else { return Ok(false) };
         let at_most = (bound.at_most)(doc, self.args);
         if range.has_all_up_to(at_most) {
             values.push(at_most);
-            return true;
+            self.check_declared(doc)?;
+            return Ok(true);
         }
+        self.check_declared(doc)?;
         doc.read_grams(self.found_together);
-        false
+        Ok(false)
     }
 
-    fn push(&mut self, doc: &Doc) {
+    fn push(&mut self, doc: &Doc) -> Result<()> {
         match &mut self.values {
             StatisticValues::Int(of, values) => values.push(of(doc, self.args)),
             StatisticValues::Float(of, values) => values.push(of(doc, self.args)),
             StatisticValues::Bool(of, values) => values.append(of(doc, self.args)),
         }
+        self.check_declared(doc)
+    }
+
+    /// A part that was not asked for holds nothing, or what an earlier document left there.
+    #[inline]
+    fn check_declared(&self, doc: &Doc) -> Result<()> {
+        match doc.undeclared() {
+            None => Ok(()),
+            Some(part) => Err(bug!("statistic `{}` reads {part} of a document and does not declare it", self.name)),
+        }
     }
 
     fn skip(&mut self) {
+        self.skipped.push(self.len());
+        self.push_null();
+    }
+
+    fn push_null(&mut self) {
         match &mut self.values {
             StatisticValues::Int(_, values) => values.push(0),
             StatisticValues::Float(_, values) => values.push(0.0),
@@ -206,12 +244,22 @@ impl<'a> StatisticColumn<'a> {
         }
     }
 
-    fn finish(self, nulls: Option<NullBuffer>) -> ArrayRef {
-        match self.values {
+    /// `nulls` are those of the documents.
+    fn finish(self, nulls: Option<&NullBuffer>) -> StatisticColumn {
+        let skipped = (!self.skipped.is_empty()).then(|| {
+            let mut skipped = BooleanBufferBuilder::new(self.len());
+            skipped.append_n(self.len(), false);
+            self.skipped.iter().for_each(|place| skipped.set_bit(*place, true));
+            skipped.build()
+        });
+        let known = skipped.as_ref().map(|skipped| NullBuffer::new(!skipped));
+        let nulls = NullBuffer::union(nulls, known.as_ref());
+        let values: ArrayRef = match self.values {
             StatisticValues::Int(_, values) => Arc::new(Int64Array::new(values.into(), nulls)),
             StatisticValues::Float(_, values) => Arc::new(Float64Array::new(values.into(), nulls)),
             StatisticValues::Bool(_, values) => Arc::new(BooleanArray::new(values.build(), nulls)),
-        }
+        };
+        StatisticColumn { values, skipped }
     }
 }
 
@@ -246,15 +294,57 @@ mod tests {
         // Words are asked about twice; the gate between must not see a document that the first one stops.
         let gates = [at_least(1, 2.0), at_least(0, 0.5), at_most(1, 3.0)];
         let columns = evaluate_statistics(&calls, &documents, None, &gates).unwrap();
-        let whole = |at: usize| columns[at].as_primitive::<Int64Type>().iter().collect::<Vec<_>>();
+        let whole = |at: usize| columns[at].values.as_primitive::<Int64Type>().iter().collect::<Vec<_>>();
+        let skipped = |at: usize| columns[at].skipped.as_ref().map(|skipped| skipped.set_indices().collect::<Vec<_>>());
         assert_eq!(whole(1), [Some(2), Some(1), None, Some(3), Some(4)]);
-        let ratios: Vec<_> = columns[0].as_primitive::<Float64Type>().iter().collect();
-        assert_eq!(ratios, [Some(6.0 / 7.0), Some(0.0), None, Some(0.0), Some(4.0 / 7.0)]);
-        assert_eq!(whole(2), [Some(7), Some(0), None, Some(0), Some(0)]);
+        assert_eq!(skipped(1), None);
+        // What was not computed is null, and not mistaken for the value of a null document.
+        let ratios: Vec<_> = columns[0].values.as_primitive::<Float64Type>().iter().collect();
+        assert_eq!(ratios, [Some(6.0 / 7.0), None, None, Some(0.0), Some(4.0 / 7.0)]);
+        assert_eq!(skipped(0), Some(vec![1]));
+        assert_eq!(whole(2), [Some(7), None, None, None, None]);
+        assert_eq!(skipped(2), Some(vec![1, 3, 4]));
         // The same without gates, for some of the rows.
         let columns = evaluate_statistics(&calls, &documents, Some(&[1, 2, 4]), &[]).unwrap();
-        let chars: Vec<_> = columns[2].as_primitive::<Int64Type>().iter().collect();
+        let chars: Vec<_> = columns[2].values.as_primitive::<Int64Type>().iter().collect();
         assert_eq!(chars, [Some(3), None, Some(7)]);
+    }
+
+    /// A statistic of its own, which says that it reads nothing but the text.
+    fn declaring_nothing(value: fn(&Doc, &Args) -> f64) -> OpSpec {
+        let spec = Arc::clone(Registry::builtin().find("alpha_ratio").unwrap());
+        OpSpec { name: "careless", cpu: Cpu::measure(|_| Needs::TEXT, value), ..(*spec).clone() }
+    }
+
+    #[test]
+    fn a_statistic_that_reads_what_it_does_not_declare_is_an_internal_error() {
+        let reads: [(fn(&Doc, &Args) -> f64, &str); 6] = [
+            (|doc, _| doc.chars().n_chars as f64, "chars"),
+            (|doc, _| doc.words().n_chars as f64, "words"),
+            (|doc, _| doc.n_chars() as f64, "the number of characters"),
+            (|doc, _| doc.grams().chars(0, 3) as f64, "n-grams (Words)"),
+            (|doc, _| doc.level(3).top_count as f64, "3-grams (Words)"),
+            (|doc, _| doc.joined_repeated_bytes_at_most(2) as f64, "2-grams (JoinedBound)"),
+        ];
+        let documents: ArrayRef = Arc::new(StringArray::from(vec!["one two three", "four"]));
+        for (value, part) in reads {
+            let spec = declaring_nothing(value);
+            let args = Args::new(&spec, vec![]).unwrap();
+            let error = evaluate_statistics(&[(&spec, &args)], &documents, None, &[]).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            let message = error.to_string();
+            assert!(message.contains(&format!("statistic `careless` reads {part} of a document")), "{message}");
+        }
+    }
+
+    #[test]
+    fn n_grams_of_another_length_are_not_taken_for_those_asked_for() {
+        let careless = |doc: &Doc, _: &Args| doc.level(2).top_count as f64;
+        let spec = OpSpec { cpu: Cpu::measure(|_| Needs::grams(3), careless), ..declaring_nothing(|_, _| 0.0) };
+        let args = Args::new(&spec, vec![]).unwrap();
+        let documents: ArrayRef = Arc::new(StringArray::from(vec!["a b a b a b"]));
+        let error = evaluate_statistics(&[(&spec, &args)], &documents, None, &[]).unwrap_err();
+        assert!(error.to_string().contains("reads 2-grams (Words)"), "{error}");
     }
 
     /// Texts of few words, some of which are others run together.
@@ -313,7 +403,10 @@ mod tests {
                 let gates: Vec<Gate> = limits.iter().enumerate().map(gate).collect();
                 let columns = evaluate_statistics(&calls, &documents, None, &gates).unwrap();
                 let is_kept = |row: usize| {
-                    columns.iter().zip(&limits).all(|(column, most)| column.as_primitive::<Float64Type>().value(row) <= *most)
+                    columns.iter().zip(&limits).all(|(column, most)| {
+                        let values = column.values.as_primitive::<Float64Type>();
+                        values.is_valid(row) && values.value(row) <= *most
+                    })
                 };
                 (0..documents.len()).filter(|row| is_kept(*row)).collect::<Vec<_>>()
             };

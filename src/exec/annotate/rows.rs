@@ -1,12 +1,14 @@
 //! The rows of one batch on their way through a program.
 //!
-//! Invariant: a rule never sees a row that an earlier one dropped, and a step computes only rows still alive. Text is
-//! not copied when rows are dropped: every column keeps the rows it had when it was made, beside the places of those
+//! Invariant: a rule never sees a row that an earlier one dropped, and a step computes only rows still alive. A value that
+//! a pass skipped, because a rule to come drops its row, is never read: reading one is an internal error. Text is not
+//! copied when rows are dropped: every column keeps the rows it had when it was made, beside the places of those
 //! still alive; a column is cut down to them only when an expression or the output reads it.
 
 use super::program::{Narrow, Program, Work};
-use crate::ops::{Args, Gate, OpSpec, evaluate_fields, evaluate_statistics};
+use crate::ops::{Args, Gate, OpSpec, StatisticColumn, evaluate_fields, evaluate_statistics};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::take;
 use datafusion::error::Result;
 use std::collections::HashMap;
@@ -21,12 +23,21 @@ pub(super) struct Rows<'a> {
     /// For each generation of columns, the places of the rows still alive; `None` while that is all of them.
     /// Generation 0 is the input; a further one begins when a step runs after rows were dropped.
     alive: Vec<Option<Vec<u32>>>,
-    /// The computed columns with their generation.
-    computed: Vec<Option<(usize, ArrayRef)>>,
+    /// The computed columns.
+    computed: Vec<Option<Made>>,
     /// The generation of columns computed now, if one was begun since rows were last dropped.
     newest: Option<usize>,
     /// Columns cut down to the rows alive.
     cut: HashMap<usize, ArrayRef>,
+}
+
+/// A column as it was computed.
+#[derive(Clone)]
+struct Made {
+    generation: usize,
+    values: ArrayRef,
+    /// The rows whose value was not computed, if there are any; null in `values`.
+    skipped: Option<BooleanBuffer>,
 }
 
 impl<'a> Rows<'a> {
@@ -60,17 +71,17 @@ impl<'a> Rows<'a> {
                     statistics.iter().map(|(_, call)| (call.spec.as_ref(), call.args.as_ref())).collect();
                 let (generation, documents) = self.stored(*document)?;
                 let values = evaluate_statistics(&calls, &documents, self.alive[generation].as_deref(), gates)?;
-                for ((column, _), values) in statistics.iter().zip(values) {
-                    self.store(*column, values);
+                for ((column, _), StatisticColumn { values, skipped }) in statistics.iter().zip(values) {
+                    self.store(*column, values, skipped);
                 }
             }
             Work::Call { document, column, call, fields, .. } => {
                 let documents = self.column(*document)?;
-                self.store(*column, evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?);
+                self.store(*column, evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?, None);
             }
             Work::Expr { column, expr, .. } => {
                 let values = expr.evaluate(self.columns_of(expr)?, self.n_alive)?.into_array(self.n_alive)?;
-                self.store(*column, values);
+                self.store(*column, values, None);
             }
         }
         Ok(())
@@ -113,34 +124,48 @@ impl<'a> Rows<'a> {
         expr.columns.iter().map(|&column| self.column(column)).collect()
     }
 
-    /// A column as it was made, with its generation.
+    /// A column as it was made, with its generation. All rows alive have a value in it.
     fn stored(&self, index: usize) -> Result<(usize, ArrayRef)> {
-        match index.checked_sub(self.program.n_inputs) {
-            None => Ok((0, Arc::clone(self.batch.column(index)))),
-            Some(slot) => self.computed[slot]
-                .clone()
-                .ok_or_else(|| crate::bug!("column {index} is read before its step ran").into()),
+        let Some(slot) = index.checked_sub(self.program.n_inputs) else {
+            return Ok((0, Arc::clone(self.batch.column(index))));
+        };
+        let Some(made) = &self.computed[slot] else {
+            return Err(crate::bug!("column {index} is read before its step ran").into());
+        };
+        if made.skipped.as_ref().is_some_and(|skipped| self.has_alive_among(skipped, made.generation)) {
+            let label = &self.program.computed_labels[slot];
+            return Err(crate::bug!("`{label}` is read for a row that a rule should have dropped before").into());
+        }
+        Ok((made.generation, Arc::clone(&made.values)))
+    }
+
+    /// Whether a row alive is among those marked in a column of this generation.
+    fn has_alive_among(&self, marked: &BooleanBuffer, generation: usize) -> bool {
+        match &self.alive[generation] {
+            None => marked.has_true(),
+            Some(places) => places.iter().any(|&place| marked.value(place as usize)),
         }
     }
 
     /// The rows alive of one column.
     fn column(&mut self, index: usize) -> Result<ArrayRef> {
-        let (generation, array) = self.stored(index)?;
-        let Some(places) = &self.alive[generation] else { return Ok(array) };
+        // Which was looked at when it was cut.
         if let Some(cut) = self.cut.get(&index) {
             return Ok(Arc::clone(cut));
         }
+        let (generation, array) = self.stored(index)?;
+        let Some(places) = &self.alive[generation] else { return Ok(array) };
         let cut = take(&array, &UInt32Array::from(places.clone()), None)?;
         self.cut.insert(index, Arc::clone(&cut));
         Ok(cut)
     }
 
-    fn store(&mut self, column: usize, values: ArrayRef) {
+    fn store(&mut self, column: usize, values: ArrayRef, skipped: Option<BooleanBuffer>) {
         debug_assert_eq!(values.len(), self.n_alive);
         let generation = *self.newest.get_or_insert_with(|| {
             self.alive.push(None);
             self.alive.len() - 1
         });
-        self.computed[column - self.program.n_inputs] = Some((generation, values));
+        self.computed[column - self.program.n_inputs] = Some(Made { generation, values, skipped });
     }
 }

@@ -12,17 +12,17 @@ pub(super) enum GramKind {
     Chinese,
     /// The same of words in lower case without marks at their ends.
     Refined,
-    /// [`JoinedGrams`](super::JoinedGrams).
+    /// `JoinedGrams`.
     Joined,
-    /// [`CharGrams`](super::CharGrams).
+    /// `CharGrams`.
     Chars,
-    /// [`GramBounds`](super::GramBounds) on the most frequent n-gram of words.
+    /// `GramBounds` on the most frequent n-gram of words.
     TopBound,
     /// The same on those that came before.
     AgainBound,
-    /// [`GramBounds`](super::GramBounds) on the most frequent n-gram, as a string that is found also inside words.
+    /// `GramBounds` on the most frequent n-gram, as a string that is found also inside words.
     FoundBound,
-    /// [`JoinedBounds`](super::JoinedBounds).
+    /// `JoinedBounds`.
     JoinedBound,
 }
 
@@ -65,7 +65,7 @@ impl Lengths {
         Lengths(self.0 | other.0)
     }
 
-    const fn has_all(self, other: Lengths) -> bool {
+    pub(super) const fn has_all(self, other: Lengths) -> bool {
         self.0 & other.0 == other.0
     }
 

@@ -29,10 +29,9 @@ pub struct Grams {
     /// Characters in the words before each word, and in all at the end.
     chars_before: Vec<u32>,
     /// How often each distinct word occurs, in the order of first occurrence. For the 1-grams only.
-    pub word_counts: Vec<u32>,
+    pub(super) word_counts: Vec<u32>,
     /// What was asked for, and found: a level for each n, up to the longest that repeats. Levels that were only passed
     /// through hold nothing.
-    asked: Lengths,
     levels: Vec<Level>,
     pieces: Pieces,
     pairs: Pairs,
@@ -119,7 +118,6 @@ impl Tallies {
 impl Grams {
     /// Counts the n-grams of `words`, which are places in `text`.
     pub(super) fn read(&mut self, text: &str, words: &[Word], asked: Lengths) {
-        self.asked = asked;
         self.measure(text, words);
         self.levels.clear();
         if asked.has(1) {
@@ -274,8 +272,7 @@ impl Grams {
     }
 
     /// What repeats among the n-grams; `n` was asked for.
-    pub fn level(&self, n: usize) -> Level {
-        debug_assert!(self.asked.has(n), "{n}-grams were not asked for");
+    pub(super) fn level(&self, n: usize) -> Level {
         let none = Level { top_count: usize::from(n <= self.n_words()), ..Level::default() };
         n.checked_sub(1).and_then(|place| self.levels.get(place)).copied().unwrap_or(none)
     }
@@ -295,9 +292,10 @@ impl Grams {
         (self.n_words() + 1).saturating_sub(n)
     }
 
-    /// The length of the n-gram at word `start`.
+    /// The length of the n-gram at word `start`; 0 if there is none.
     pub fn chars(&self, start: usize, n: usize) -> usize {
-        (self.chars_before[start + n] - self.chars_before[start]) as usize
+        let (from, to) = (self.chars_before.get(start), self.chars_before.get(start + n));
+        from.zip(to).map_or(0, |(from, to)| (to - from) as usize)
     }
 
     /// The sum of the lengths of all n-grams.

@@ -7,7 +7,9 @@
 //! the statistics of a query need together in one walk, and each statistic is then a few operations on them. The same
 //! code runs for one statistic and for thirty: that is why fused and separate evaluation agree.
 //!
-//! Invariant: a part is valid only if the last [`Doc::read`] was asked for it; debug builds check every access.
+//! Invariant: a part is valid only if the last [`Doc::read`] was asked for it. Every access checks this, once for each
+//! document and part, and [`Doc::undeclared`] says what was read all the same: the value that came of it is worth
+//! nothing, and whoever asked for it must fail.
 //! Buffers are kept from one document to the next.
 //! Not here: which statistics are computed together, and when (the optimizer).
 
@@ -35,12 +37,8 @@ mod split_lines;
 mod walk;
 mod words;
 
-pub use char_grams::CharGrams;
 pub use chars::CharCounts;
-pub use gram_bounds::GramBounds;
 pub use grams::{Grams, LONGEST_GRAM, Level};
-pub use joined::JoinedGrams;
-pub use joined_bounds::JoinedBounds;
 pub use lines::{Line, Lines};
 pub use needs::{DeviceNeeds, Needs, Stage};
 pub use repeats::{RepeatTable, Repeats};
@@ -53,6 +51,8 @@ use chinese::ChineseWords;
 use needs::is_chinese;
 use repetition::Repetition;
 use split_lines::SplitLines;
+use std::cell::OnceCell;
+use std::fmt;
 use walk::Parts;
 
 /// One document and the parts of it that were asked for.
@@ -70,6 +70,8 @@ pub struct Doc<'t> {
     split_lines: SplitLines,
     chinese: ChineseWords,
     repetition: Repetition,
+    /// The first part that was read though nobody had asked for it.
+    undeclared: OnceCell<String>,
 }
 
 impl<'t> Doc<'t> {
@@ -196,7 +198,21 @@ impl<'t> Doc<'t> {
         &self.chinese
     }
 
+    /// The first part that was read though no [`Doc::read`] had been asked for it: a mistake in an operator's
+    /// [`Needs`].
+    pub fn undeclared(&self) -> Option<&str> {
+        self.undeclared.get().map(String::as_str)
+    }
+
+    #[inline]
     fn check(&self, part: Needs) {
-        debug_assert!(self.ready.has(part), "the statistic does not declare that it needs {part:?}");
+        if !self.ready.has_parts_of(part) {
+            self.note_undeclared(part);
+        }
+    }
+
+    #[cold]
+    fn note_undeclared(&self, part: impl fmt::Display) {
+        self.undeclared.get_or_init(|| part.to_string());
     }
 }

@@ -104,17 +104,17 @@ impl Needs {
         Needs { grams: GramNeeds::one(GramKind::Refined, n), ..Needs::TEXT }
     }
 
-    /// What repeats among the n-grams of words run together: [`JoinedGrams`](super::JoinedGrams).
+    /// What repeats among the n-grams of words run together: `JoinedGrams`.
     pub const fn joined_grams(n: usize) -> Needs {
         Needs { grams: GramNeeds::one(GramKind::Joined, n), ..Needs::WORDS }
     }
 
-    /// What repeats among the runs of `n` characters: [`CharGrams`](super::CharGrams).
+    /// What repeats among the runs of `n` characters: `CharGrams`.
     pub const fn char_grams(n: usize) -> Needs {
         Needs { grams: GramNeeds::one(GramKind::Chars, n), ..Needs::TEXT }
     }
 
-    /// How much the most frequent n-gram of words can be: [`GramBounds`](super::GramBounds).
+    /// How much the most frequent n-gram of words can be: `GramBounds`.
     pub const fn top_bound(n: usize) -> Needs {
         Needs { grams: GramNeeds::one(GramKind::TopBound, n), ..Needs::WORDS }
     }
@@ -137,7 +137,7 @@ impl Needs {
         Needs { grams: GramNeeds::one(kind, args.count("n")), ..Needs::WORDS }
     }
 
-    /// How much the repeated n-grams of words run together can be: [`JoinedBounds`](super::JoinedBounds).
+    /// How much the repeated n-grams of words run together can be: `JoinedBounds`.
     pub const fn joined_bound(n: usize) -> Needs {
         Needs { grams: GramNeeds::one(GramKind::JoinedBound, n), ..Needs::WORDS }
     }
@@ -183,6 +183,12 @@ impl Needs {
     /// Whether all of `part` is in the set.
     pub const fn has(self, part: Needs) -> bool {
         self.parts & part.parts == part.parts && self.grams.has(part.grams)
+    }
+
+    /// Whether all of `part` but its n-grams is in the set.
+    #[inline]
+    pub(super) const fn has_parts_of(self, part: Needs) -> bool {
+        self.parts & part.parts == part.parts
     }
 
     /// Whether the walks that find these parts are the ones that find `part`: tables and kinds of n-grams take one each, all

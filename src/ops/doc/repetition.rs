@@ -2,8 +2,8 @@
 
 use super::char_grams::CharGrams;
 use super::gram_bounds::GramBounds;
-use super::gram_needs::GramKind;
-use super::grams::Grams;
+use super::gram_needs::{GramKind, Lengths};
+use super::grams::{Grams, Level};
 use super::joined::JoinedGrams;
 use super::joined_bounds::JoinedBounds;
 use super::needs::is_chinese;
@@ -110,7 +110,9 @@ impl Needs {
 impl Doc<'_> {
     /// The characters of the document. Needs any table of lines, paragraphs or n-grams.
     pub fn n_chars(&self) -> usize {
-        debug_assert!(self.ready.stage() > Stage::Scan, "the characters were not counted");
+        if self.ready.stage() == Stage::Scan {
+            self.note_undeclared("the number of characters");
+        }
         self.repetition.n_chars
     }
 
@@ -132,65 +134,114 @@ impl Doc<'_> {
         &self.repetition.blocks
     }
 
-    /// Needs [`Needs::grams`].
+    /// Numbers about the words that all their n-grams share. Needs [`Needs::grams`] of any length.
     pub fn grams(&self) -> &Grams {
-        self.check_kind(&[GramKind::Words]);
+        self.check_kind(GramKind::Words);
         &self.repetition.grams
     }
 
-    /// Those of the words in the language of the option `lang`. Needs [`Needs::grams_in`].
+    /// What repeats among the n-grams of words. Needs [`Needs::grams`].
+    pub fn level(&self, n: usize) -> Level {
+        if self.has_grams(GramKind::Words, n) { self.repetition.grams.level(n) } else { Level::default() }
+    }
+
+    /// How often each distinct word occurs, in the order of first occurrence. Needs [`Needs::grams`] of length 1.
+    pub fn word_tallies(&self) -> &[u32] {
+        self.has_grams(GramKind::Words, 1);
+        &self.repetition.grams.word_counts
+    }
+
+    /// Numbers about the words in the language of the option `lang`. Needs [`Needs::grams_in`].
     pub fn grams_in(&self, args: &Args) -> &Grams {
         if !is_chinese(args) {
             return self.grams();
         }
-        self.check(Needs::grams_in(args));
+        self.check_kind(GramKind::Chinese);
         &self.repetition.chinese_grams
     }
 
-    /// Needs [`Needs::refined_grams`].
+    /// What repeats among the n-grams of those words, for the option `n`. Needs [`Needs::grams_in`].
+    pub fn level_in(&self, args: &Args) -> Level {
+        let n = args.count("n");
+        match is_chinese(args) {
+            false => self.level(n),
+            true if self.has_grams(GramKind::Chinese, n) => self.repetition.chinese_grams.level(n),
+            true => Level::default(),
+        }
+    }
+
+    /// Numbers about the refined words. Needs [`Needs::refined_grams`] of any length.
     pub fn refined_grams(&self) -> &Grams {
-        self.check_kind(&[GramKind::Refined]);
+        self.check_kind(GramKind::Refined);
         &self.repetition.refined_grams
     }
 
-    /// Needs [`Needs::joined_grams`] for each length asked of it.
-    pub fn joined_grams(&self) -> &JoinedGrams {
-        &self.repetition.joined
+    /// What repeats among the n-grams of refined words. Needs [`Needs::refined_grams`].
+    pub fn refined_level(&self, n: usize) -> Level {
+        if self.has_grams(GramKind::Refined, n) { self.repetition.refined_grams.level(n) } else { Level::default() }
     }
 
-    /// Needs [`Needs::char_grams`] for each length asked of it.
-    pub fn char_grams(&self) -> &CharGrams {
-        &self.repetition.char_grams
+    /// The characters in repeated n-grams of words run together. Needs [`Needs::joined_grams`].
+    pub fn joined_repeated_chars(&self, n: usize) -> usize {
+        self.has_grams(GramKind::Joined, n);
+        self.repetition.joined.repeated_chars(n)
     }
 
-    /// Needs [`Needs::top_bound`] or [`Needs::again_bound_in`] for each length asked of it.
-    pub fn gram_bounds(&self) -> &GramBounds {
-        self.check_kind(&[GramKind::TopBound, GramKind::AgainBound]);
-        &self.repetition.bounds
+    /// The occurrences of the most frequent runs of `n` characters among all: `char_grams.rs`. Needs
+    /// [`Needs::char_grams`].
+    pub fn top_char_gram_ratio(&self, n: usize) -> f64 {
+        self.has_grams(GramKind::Chars, n);
+        self.repetition.char_grams.top_ratio(n)
     }
 
-    /// Those of the words in the language of the option `lang`, if there are any. Needs [`Needs::again_bound_in`].
-    pub fn gram_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
-        (!is_chinese(args)).then(|| self.gram_bounds())
+    /// The most bytes that all occurrences of an n-gram of words can have, if that is known. Needs
+    /// [`Needs::top_bound`].
+    pub fn top_gram_bytes_at_most(&self, n: usize) -> Option<usize> {
+        self.has_grams(GramKind::TopBound, n);
+        self.repetition.bounds.top_bytes(n)
     }
 
+    /// The most bytes in n-grams that came before, if that is known, for the options `n` and `lang`. Needs
+    /// [`Needs::again_bound_in`].
+    pub fn again_bytes_at_most(&self, args: &Args) -> Option<usize> {
+        if is_chinese(args) {
+            return None;
+        }
+        let n = args.count("n");
+        self.has_grams(GramKind::AgainBound, n);
+        self.repetition.bounds.again_bytes(n)
+    }
+
+    /// The most bytes in all finds of an n-gram, also inside words, if that is known, for the options `n` and `lang`.
     /// Needs [`Needs::found_bound_in`].
-    pub fn found_bounds_in(&self, args: &Args) -> Option<&GramBounds> {
-        (!is_chinese(args)).then(|| {
-            self.check_kind(&[GramKind::FoundBound]);
-            &self.repetition.found_bounds
-        })
+    pub fn found_bytes_at_most(&self, args: &Args) -> Option<usize> {
+        if is_chinese(args) {
+            return None;
+        }
+        let n = args.count("n");
+        self.has_grams(GramKind::FoundBound, n);
+        self.repetition.found_bounds.top_bytes(n)
     }
 
-    /// Needs [`Needs::joined_bound`] for each length asked of it.
-    pub fn joined_bounds(&self) -> &JoinedBounds {
-        self.check_kind(&[GramKind::JoinedBound]);
-        &self.repetition.joined_bounds
+    /// The most bytes in repeated n-grams of words run together. Needs [`Needs::joined_bound`].
+    pub fn joined_repeated_bytes_at_most(&self, n: usize) -> usize {
+        self.has_grams(GramKind::JoinedBound, n);
+        self.repetition.joined_bounds.repeated_bytes(n)
     }
 
-    /// One of these kinds of n-grams must have been asked for.
-    fn check_kind(&self, kinds: &[GramKind]) {
-        let is_ready = |kind: &GramKind| !self.ready.gram_needs().of(*kind).is_empty();
-        debug_assert!(kinds.iter().any(is_ready), "the statistic does not declare that it needs {kinds:?}");
+    /// Some n-grams of this kind must have been asked for.
+    fn check_kind(&self, kind: GramKind) {
+        if self.ready.gram_needs().of(kind).is_empty() {
+            self.note_undeclared(format_args!("n-grams ({kind:?})"));
+        }
+    }
+
+    /// Whether n-grams of this kind and length were asked for, as they must have been.
+    fn has_grams(&self, kind: GramKind, n: usize) -> bool {
+        let is_ready = self.ready.gram_needs().of(kind).has_all(Lengths::one(n));
+        if !is_ready {
+            self.note_undeclared(format_args!("{n}-grams ({kind:?})"));
+        }
+        is_ready
     }
 }

@@ -92,14 +92,14 @@ fn check<'t>(doc: &mut Doc<'t>, text: &'t str) {
     doc.read(text, all_needs());
     let words: Vec<&str> = scan::words(text).collect();
     for n in 1..=LONGEST {
-        assert_eq!(doc.grams().level(n), plain_level(&words, n), "{n}-grams of {text:?}");
-        assert_eq!(doc.joined_grams().repeated_chars(n), plain_joined(&words, n), "joined {n}-grams of {text:?}");
-        assert_eq!(doc.char_grams().top_ratio(n), plain_top_ratio(text, n), "{n} characters of {text:?}");
+        assert_eq!(doc.level(n), plain_level(&words, n), "{n}-grams of {text:?}");
+        assert_eq!(doc.joined_repeated_chars(n), plain_joined(&words, n), "joined {n}-grams of {text:?}");
+        assert_eq!(doc.top_char_gram_ratio(n), plain_top_ratio(text, n), "{n} characters of {text:?}");
         let all: usize = words.windows(n).map(n_chars).sum();
         assert_eq!((doc.grams().gram_chars(n), doc.grams().n_grams(n)), (all, words.windows(n).len()));
     }
     let distinct: HashSet<&&str> = words.iter().collect();
-    assert_eq!(doc.grams().word_counts.len(), distinct.len(), "{text:?}");
+    assert_eq!(doc.word_tallies().len(), distinct.len(), "{text:?}");
     assert_eq!((doc.grams().word_chars(), doc.n_chars()), (n_chars(&words), text.chars().count()));
 
     let lines: Vec<&str> = text.split('\n').collect();
@@ -140,7 +140,7 @@ fn check<'t>(doc: &mut Doc<'t>, text: &'t str) {
     for lengths in [2..=LONGEST, 3..=3] {
         doc.read(text, lengths.clone().map(Needs::grams).fold(Needs::TEXT, Needs::and));
         for n in lengths {
-            assert_eq!(doc.grams().level(n), plain_level(&words, n), "only {n}-grams of {text:?}");
+            assert_eq!(doc.level(n), plain_level(&words, n), "only {n}-grams of {text:?}");
         }
     }
 }
@@ -202,9 +202,9 @@ fn hard_documents_take_linear_time() {
         doc.read(&text, all_needs());
         let n_words = scan::words(&text).count();
         assert_eq!(doc.grams().n_words(), n_words);
-        assert!(doc.grams().level(2).top_count <= n_words.saturating_sub(1));
-        let found = doc.joined_grams().repeated_chars(2);
+        assert!(doc.level(2).top_count <= n_words.saturating_sub(1));
+        let found = doc.joined_repeated_chars(2);
         doc.read(&text, all_bounds());
-        assert!(doc.joined_bounds().repeated_bytes(2) >= found);
+        assert!(doc.joined_repeated_bytes_at_most(2) >= found);
     }
 }

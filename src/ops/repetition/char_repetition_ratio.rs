@@ -22,10 +22,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(10.9).and_ns_per_row(100.0),
-    cpu: Cpu::measure(
-        |args| Needs::char_grams(args.count("n")),
-        |doc, args| doc.char_grams().top_ratio(args.count("n")),
-    ),
+    cpu: Cpu::measure(|args| Needs::char_grams(args.count("n")), |doc, args| doc.top_char_gram_ratio(args.count("n"))),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/char_repetition_ratio.cu"))
         .and_instructions_per_byte(400.0),
 };

@@ -24,7 +24,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(4.2).and_ns_per_row(100.0),
     cpu: Cpu::measure(
         |args| Needs::grams(args.count("n")),
-        |doc, args| scan::ratio(doc.grams().level(args.count("n")).covered_chars, doc.grams().word_chars()),
+        |doc, args| scan::ratio(doc.level(args.count("n")).covered_chars, doc.grams().word_chars()),
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/covered_ngram_char_ratio.cu")),
 };

@@ -26,10 +26,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(2.2).and_ns_per_row(100.0),
     cpu: Cpu::bounded_measure(
         |args| Needs::joined_grams(args.count("n")),
-        |doc, args| scan::ratio(doc.joined_grams().repeated_chars(args.count("n")), doc.n_chars()),
+        |doc, args| scan::ratio(doc.joined_repeated_chars(args.count("n")), doc.n_chars()),
         Bound {
             needs: |args| Needs::joined_bound(args.count("n")),
-            at_most: |doc, args| scan::ratio(doc.joined_bounds().repeated_bytes(args.count("n")), doc.n_chars()),
+            at_most: |doc, args| scan::ratio(doc.joined_repeated_bytes_at_most(args.count("n")), doc.n_chars()),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/duplicate_ngram_char_ratio.cu"))

@@ -28,15 +28,12 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::bounded_measure(
         Needs::grams_in,
         |doc, args| {
-            let level = doc.grams_in(args).level(args.count("n"));
+            let level = doc.level_in(args);
             if level.top_count == 0 { 1.0 } else { scan::ratio(level.later_chars, doc.n_chars()) }
         },
         Bound {
             needs: Needs::again_bound_in,
-            at_most: |doc, args| {
-                let bounds = doc.gram_bounds_in(args);
-                scan::ratio_at_most(bounds.and_then(|bounds| bounds.again_bytes(args.count("n"))), doc.n_chars())
-            },
+            at_most: |doc, args| scan::ratio_at_most(doc.again_bytes_at_most(args), doc.n_chars()),
         },
     ),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_duplicate_ngram_ratio.cu")),

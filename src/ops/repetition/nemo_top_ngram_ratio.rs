@@ -34,10 +34,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         nemo_top_ngram_ratio,
         Bound {
             needs: Needs::found_bound_in,
-            at_most: |doc, args| {
-                let bounds = doc.found_bounds_in(args);
-                scan::ratio_at_most(bounds.and_then(|bounds| bounds.top_bytes(args.count("n"))), doc.n_chars())
-            },
+            at_most: |doc, args| scan::ratio_at_most(doc.found_bytes_at_most(args), doc.n_chars()),
         },
     ),
     gpu: Gpu::statistic_of_words(include_str!("../../../kernels/repetition/nemo_top_ngram_ratio.cu"))
@@ -46,11 +43,11 @@ pub(super) static SPEC: OpSpec = OpSpec {
 
 fn nemo_top_ngram_ratio(doc: &Doc, args: &Args) -> f64 {
     let (n, grams) = (args.count("n"), doc.grams_in(args));
-    let level = grams.level(n);
+    let level = doc.level_in(args);
     if level.top_count == 0 {
         return 1.0;
     }
-    let words = &doc.words_in(args).spans[level.top_start..][..n];
+    let words = doc.words_in(args).spans.get(level.top_start..level.top_start + n).unwrap_or_default();
     let n_finds = n_occurrences(doc.text(), words);
     scan::ratio(n_finds * (grams.chars(level.top_start, n) + n - 1), doc.n_chars())
 }

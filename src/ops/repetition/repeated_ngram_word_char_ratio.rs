@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
-            scan::ratio(doc.grams().level(n).repeated_chars, doc.grams().gram_chars(n))
+            scan::ratio(doc.level(n).repeated_chars, doc.grams().gram_chars(n))
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/repeated_ngram_word_char_ratio.cu")),

@@ -27,7 +27,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
-            let level = doc.grams().level(n);
+            let level = doc.level(n);
             if level.top_count == 0 {
                 return 0.0;
             }
@@ -36,7 +36,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         },
         Bound {
             needs: |args| Needs::top_bound(args.count("n")),
-            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.n_chars()),
+            at_most: |doc, args| scan::ratio_at_most(doc.top_gram_bytes_at_most(args.count("n")), doc.n_chars()),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_char_ratio.cu")),

@@ -26,10 +26,10 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cost: Cost::ns_per_byte(3.9).and_ns_per_row(100.0),
     cpu: Cpu::bounded_measure(
         |args| Needs::grams(args.count("n")),
-        |doc, args| scan::ratio(doc.grams().level(args.count("n")).top_covered_chars, doc.grams().word_chars()),
+        |doc, args| scan::ratio(doc.level(args.count("n")).top_covered_chars, doc.grams().word_chars()),
         Bound {
             needs: |args| Needs::top_bound(args.count("n")),
-            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.words().n_chars),
+            at_most: |doc, args| scan::ratio_at_most(doc.top_gram_bytes_at_most(args.count("n")), doc.words().n_chars),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_covered_char_ratio.cu")),

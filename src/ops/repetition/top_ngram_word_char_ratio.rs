@@ -30,7 +30,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
-            let level = doc.grams().level(n);
+            let level = doc.level(n);
             if level.top_count == 0 || level.top_count < args.count("min_count") {
                 return 0.0;
             }
@@ -38,7 +38,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         },
         Bound {
             needs: |args| Needs::top_bound(args.count("n")),
-            at_most: |doc, args| scan::ratio_at_most(doc.gram_bounds().top_bytes(args.count("n")), doc.words().n_chars),
+            at_most: |doc, args| scan::ratio_at_most(doc.top_gram_bytes_at_most(args.count("n")), doc.words().n_chars),
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/top_ngram_word_char_ratio.cu")),

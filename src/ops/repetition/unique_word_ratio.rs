@@ -19,6 +19,6 @@ pub(super) static SPEC: OpSpec = OpSpec {
     ],
     effects: Effects::PURE,
     cost: Cost::ns_per_byte(3.3).and_ns_per_row(100.0),
-    cpu: Cpu::measure(|_| Needs::grams(1), |doc, _| scan::ratio(doc.grams().word_counts.len(), doc.grams().n_words())),
+    cpu: Cpu::measure(|_| Needs::grams(1), |doc, _| scan::ratio(doc.word_tallies().len(), doc.grams().n_words())),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/unique_word_ratio.cu")),
 };

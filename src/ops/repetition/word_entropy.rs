@@ -29,7 +29,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
                 -share * natural_log(share)
             };
             // Adding 0 turns the −0 of an empty sum, or of a single word, into 0.
-            doc.grams().word_counts.iter().map(part).sum::<f64>() + 0.0
+            doc.word_tallies().iter().map(part).sum::<f64>() + 0.0
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/word_entropy.cu")).and_instructions_per_byte(100.0),

@@ -26,7 +26,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |args| Needs::refined_grams(args.count("n")),
         |doc, args| {
             let n = args.count("n");
-            scan::ratio(doc.refined_grams().level(n).n_repeated, doc.refined_grams().n_grams(n))
+            scan::ratio(doc.refined_level(n).n_repeated, doc.refined_grams().n_grams(n))
         },
     ),
     gpu: Gpu::statistic(include_str!("../../../kernels/repetition/word_repetition_ratio.cu"))

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::OnePass;
+use super::{Builder, OnePass};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::exec::{AnnotateExec, Work, explain};
 use crate::logical::scalar_udf;
-use crate::ops::Registry;
+use crate::ops::{Range, Registry};
 use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
 use datafusion::config::ConfigOptions;
@@ -309,4 +309,35 @@ proptest! {
             prop_assert_eq!(run(&context, &fused), expected, "{}", explain::physical(fused.as_ref(), explain::ExplainFormat::Tree));
         }
     }
+}
+
+/// The rows of `SELECT text FROM t WHERE words(text) >= 2 AND chars(text) >= 0`, when the pass is told that the first rule
+/// keeps this range.
+fn rows_if_words_are_said_to_be_kept(range: Range) -> Result<Vec<RecordBatch>, crate::Error> {
+    let sql = "SELECT text FROM t WHERE words(text) >= 2 AND chars(text) >= 0";
+    let (context, [plan, fused]) = plans(sql, true, true);
+    let fused = annotate(fused.as_ref()).unwrap();
+    let (chain, input, options) = (fused.chain().to_vec(), Arc::clone(fused.input()), fused.options());
+    let prices = prices();
+    let mut builder = Builder::new(&prices, &input.schema(), true);
+    chain.iter().rev().for_each(|node| builder.add(node.as_ref()).unwrap());
+    let mut program = builder.finish(&plan.schema(), false).unwrap();
+    assert_eq!(program.rules[0].label, "words(text) >= 2");
+    program.rules[0].keeps.as_mut().unwrap().1 = range;
+    let node: Arc<dyn ExecutionPlan> =
+        Arc::new(AnnotateExec::try_new(Arc::new(program), chain, input, options).unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(collect(node, context.task_ctx())).map_err(crate::Error::from)
+}
+
+#[test]
+fn a_skipped_value_that_a_rule_reads_is_an_internal_error() {
+    let at_least = |least| Range { least, most: f64::INFINITY };
+    let rows = rows_if_words_are_said_to_be_kept(at_least(2.0)).unwrap();
+    assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 6);
+    // Documents of two words are skipped, and the rule keeps them.
+    let error = rows_if_words_are_said_to_be_kept(at_least(3.0)).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    let message = error.to_string();
+    assert!(message.contains("`chars(text)` is read for a row that a rule should have dropped"), "{message}");
 }
