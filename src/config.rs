@@ -23,8 +23,11 @@ pub struct Config {
     pub block_bytes: NonZeroUsize,
     /// The most files in one split. `None`: as many as fit.
     pub max_files: Option<NonZeroUsize>,
-    /// Turn our optimizer rules off (DataFusion's stay), to compare results.
+    /// Use our optimizer rules. Off, those that change only how fast an answer comes are left out, to compare results;
+    /// DataFusion's stay, and so do those of ours that right answers need.
     pub optimize: bool,
+    /// Rules among [`OPTIONAL_RULES`] that are left out, to find out which one is at fault.
+    pub disabled_rules: Vec<String>,
     /// Compute the statistics of a query together, in one pass over each document.
     pub fusion: bool,
     /// Where operators may run.
@@ -42,6 +45,11 @@ pub struct Config {
     /// Where NVRTC is, if it cannot be found by its name.
     pub nvrtc: Option<PathBuf>,
 }
+
+/// Our optimizer rules that change only how fast an answer comes, as EXPLAIN names them. All others are needed for right
+/// answers, such as the order of the rows, and cannot be left out.
+pub const OPTIONAL_RULES: [&str; 6] =
+    ["FlattenAliases", "FilterBeforeDedup", "OnePass", "GatherInOrder", "YieldInJoins", "PlaceOperators"];
 
 /// Where operators may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -79,6 +87,7 @@ impl Default for Config {
             block_bytes: NonZeroUsize::new(16 << 20).unwrap_or(NonZeroUsize::MIN),
             max_files: None,
             optimize: true,
+            disabled_rules: vec![],
             fusion: true,
             device: DeviceChoice::Auto,
             require_gpu: false,
@@ -183,6 +192,18 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.optimize.to_string(),
+    },
+    Setting {
+        name: "disabled_rules",
+        doc: "curator's optimizer rules to leave out, as 'OnePass, GatherInOrder', or none; to find the one at fault",
+        apply: |config, value| {
+            config.disabled_rules = parse_rules(value)?;
+            Ok(())
+        },
+        show: |config| match config.disabled_rules.as_slice() {
+            [] => "none".to_string(),
+            rules => rules.join(", "),
+        },
     },
     Setting {
         name: "fusion",
@@ -293,6 +314,24 @@ impl Config {
         };
         (setting.apply)(self, value).map_err(SettingError::Value)
     }
+
+    /// Whether one of the [`OPTIONAL_RULES`] takes part.
+    pub fn uses_rule(&self, rule: &str) -> bool {
+        self.optimize && !self.disabled_rules.iter().any(|disabled| disabled == rule)
+    }
+}
+
+/// Names of [`OPTIONAL_RULES`], between commas.
+fn parse_rules(text: &str) -> Result<Vec<String>, String> {
+    if text == "none" {
+        return Ok(vec![]);
+    }
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let known = |name: &str| match OPTIONAL_RULES.iter().find(|rule| rule.eq_ignore_ascii_case(name)) {
+        Some(rule) => Ok(rule.to_string()),
+        None => Err(format!("`{name}` is no rule that can be left out; these can: {}", OPTIONAL_RULES.join(", "))),
+    };
+    names.map(known).collect()
 }
 
 /// `8GB`, `512 MiB`, `1048576`: decimal and binary units, as the suffix says.

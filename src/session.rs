@@ -348,9 +348,10 @@ impl Session {
     /// The plan as it will be executed.
     pub async fn plan(&self, plan: &Plan) -> Result<Arc<dyn ExecutionPlan>> {
         let config = &self.config;
-        if config.require_gpu && (config.device == DeviceChoice::Cpu || !config.optimize || !config.fusion) {
-            let message =
-                "the run insists on a GPU, and a setting rules it out: device = cpu, optimize or fusion = false";
+        let is_placed = config.uses_rule("OnePass") && config.uses_rule("PlaceOperators") && config.fusion;
+        if config.require_gpu && (config.device == DeviceChoice::Cpu || !is_placed) {
+            let message = "the run insists on a GPU, and a setting rules it out: device = cpu, optimize or fusion = \
+                           false, or disabled_rules";
             return Err(Error::Data(message.to_string()));
         }
         Ok(self.state.create_physical_plan(&plan.logical).await?)

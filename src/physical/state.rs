@@ -131,9 +131,8 @@ fn build(
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
         .with_analyzer_rule(Arc::new(KeepDropped));
-    if config.optimize {
-        builder =
-            builder.with_optimizer_rule(Arc::new(FlattenAliases)).with_optimizer_rule(Arc::new(FilterBeforeDedup));
+    for rule in optional_logical_rules().into_iter().filter(|rule| config.uses_rule(rule.name())) {
+        builder = builder.with_optimizer_rule(rule);
     }
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
@@ -151,25 +150,36 @@ fn first_analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 }
 
 /// DataFusion's rules with ours among them: after all that look for its own executors, before the last checks.
-/// Without `optimize`, only those that right answers need.
+/// Those that are switched off are left out, with what takes their place in right answers.
 fn physical_rules(
     config: &Config,
     operators: &Registry,
     hardware: Arc<Hardware>,
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+    let is_used = |rule: &Rule| config.uses_rule(rule.name());
+    let one_pass: Rule = Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion));
+    let gather: Rule = Arc::new(GatherInOrder { memory_limit_bytes: config.memory_limit_bytes });
+    let place: Rule = Arc::new(PlaceOperators::new(hardware, prices(operators)));
     let mut rules = rules_for_right_answers();
-    let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
-    if !config.optimize {
-        rules.insert(at, Arc::new(SplitGuards));
+    let before = if is_used(&one_pass) {
+        one_pass
+    } else {
         // It moves a cast below the filter that guards it; `OnePass` would still compute it after the filter.
         rules.retain(|rule| rule.name() != "ProjectionPushdown");
-        return rules;
-    }
-    rules.insert((at + 1).min(rules.len()), Arc::new(YieldInJoins));
-    rules.insert((at + 2).min(rules.len()), Arc::new(PlaceOperators::new(hardware, prices(operators))));
-    rules.insert(at, Arc::new(GatherInOrder { memory_limit_bytes: config.memory_limit_bytes }));
-    rules.insert(at, Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion)));
+        Arc::new(SplitGuards)
+    };
+    let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
+    let after = (at + 1).min(rules.len());
+    let yielding: Rule = Arc::new(YieldInJoins);
+    rules.splice(after..after, [yielding, place].into_iter().filter(is_used));
+    rules.splice(at..at, std::iter::once(before).chain(Some(gather).filter(is_used)));
     rules
+}
+
+/// Ours over the logical plan that only make it faster.
+fn optional_logical_rules() -> [Arc<dyn OptimizerRule + Send + Sync>; 2] {
+    [Arc::new(FlattenAliases), Arc::new(FilterBeforeDedup)]
 }
 
 /// DataFusion's rules over the logical plan, with ours in place of two that give wrong rows.
@@ -241,4 +251,54 @@ fn most_of_free_memory() -> Option<usize> {
     let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kib: usize = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024 / 10 * 8)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::OPTIONAL_RULES;
+    use std::collections::BTreeSet;
+
+    /// The rules of a session over the logical and the physical plan.
+    fn rules(config: &Config) -> BTreeSet<String> {
+        let state = session_state(config, &Registry::builtin()).unwrap();
+        let analyzer = state.analyzer().rules.iter().map(|rule| rule.name().to_string());
+        let logical = state.optimizer().rules.iter().map(|rule| rule.name().to_string());
+        let physical = state.physical_optimizers().iter().map(|rule| rule.name().to_string());
+        analyzer.chain(logical).chain(physical).collect()
+    }
+
+    #[test]
+    fn a_rule_is_left_out_by_its_name_and_no_other_of_ours_with_it() {
+        let all = rules(&Config::default());
+        for rule in OPTIONAL_RULES {
+            let left = rules(&Config { disabled_rules: vec![rule.to_string()], ..Config::default() });
+            let gone: Vec<&String> = all.difference(&left).collect();
+            // `SplitGuards` takes its place, and what it makes harmless goes.
+            let expected: &[&str] = if rule == "OnePass" { &["OnePass", "ProjectionPushdown"] } else { &[rule] };
+            assert_eq!(gone, expected);
+        }
+    }
+
+    #[test]
+    fn without_optimize_only_what_right_answers_need_is_left_of_ours() {
+        let off = rules(&Config { optimize: false, ..Config::default() });
+        assert!(OPTIONAL_RULES.iter().all(|rule| !off.contains(*rule)), "{off:?}");
+        for rule in [
+            "NothingUnderNulls",
+            "NameOuterColumns",
+            "GuardFailingConditions",
+            "KeepInputOrder",
+            "KeepDropped",
+            "KeepSortKeys",
+            "FenceSorts",
+            "SeparateProjections",
+            "SplitGuards",
+        ] {
+            assert!(off.contains(rule), "{rule}");
+        }
+        let disabled = Config { disabled_rules: OPTIONAL_RULES.map(String::from).to_vec(), ..Config::default() };
+        assert_eq!(rules(&disabled), off);
+    }
 }
