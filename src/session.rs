@@ -311,23 +311,28 @@ impl Session {
         Ok(exec::explain::kernels(self.plan(plan).await?.as_ref()))
     }
 
-    /// The plan after each rule that changed it.
-    pub fn explain_rules(&self, plan: &Plan) -> Result<String> {
+    /// The logical plan after each rule that changed it, then the physical plan as it was made first, and after each rule
+    /// that changed that.
+    pub async fn explain_rules(&self, plan: &Plan) -> Result<String> {
         let mut text = String::new();
         let mut last = exec::explain::logical(&plan.logical, ExplainFormat::Tree);
-        let mut note = |plan: &LogicalPlan, rule: &str| {
-            let now = exec::explain::logical(plan, ExplainFormat::Tree);
+        let mut show = |now: String, rule: &str| {
             if now != last {
                 text.push_str(&format!("after {rule}:\n{now}\n"));
                 last = now;
             }
         };
+        let mut note = |plan: &LogicalPlan, rule: &str| show(exec::explain::logical(plan, ExplainFormat::Tree), rule);
         let options = self.state.config_options();
         let analyzed = self
             .state
             .analyzer()
             .execute_and_check(plan.logical.clone(), options, |plan, rule| note(plan, rule.name()))?;
-        self.state.optimizer().optimize(analyzed, &self.state, |plan, rule| note(plan, rule.name()))?;
+        let optimized = self.state.optimizer().optimize(analyzed, &self.state, |plan, rule| note(plan, rule.name()))?;
+        physical::plan_rule_by_rule(&self.state, &optimized, |plan, rule| {
+            show(exec::explain::physical(plan, ExplainFormat::Tree), rule.unwrap_or("planning"));
+        })
+        .await?;
         Ok(text)
     }
 

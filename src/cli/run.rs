@@ -76,7 +76,7 @@ pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose
     let mut text = String::new();
     if verbose {
         let written = session.explain(plan, Stage::Logical, ExplainFormat::Tree).await?;
-        text = format!("as written:\n{}\n\n{}", written.trim_end(), session.explain_rules(plan)?);
+        text = format!("as written:\n{}\n\n{}", written.trim_end(), session.explain_rules(plan).await?);
     }
     for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Placed)] {
         let tree = session.explain(plan, stage, ExplainFormat::Tree).await?;

@@ -3,6 +3,7 @@
 //! Invariant: without counters the text depends on the plan alone, so it can be kept in golden files.
 
 use super::annotate::{AnnotateExec, Work};
+use super::estimate::RowEstimates;
 use super::funnel::{counter, output_bytes, output_rows};
 use super::{DecontaminateExec, DedupExec, DeviceExec, ToBackendExec};
 use crate::config::format_bytes;
@@ -51,9 +52,11 @@ pub fn kernels(plan: &dyn ExecutionPlan) -> Vec<String> {
     found
 }
 
-/// An executed plan: for each operator its rows, bytes and time, for each condition of a filter the rows it dropped.
+/// An executed plan: for each operator its rows, how many were expected, bytes and time, for each condition of a filter the
+/// rows it dropped.
 pub fn analyzed(plan: &dyn ExecutionPlan) -> String {
-    render(&physical_node(plan, &counters), ExplainFormat::Tree)
+    let estimates = RowEstimates::of(plan);
+    render(&physical_node(plan, &|plan| counters(plan, &estimates)), ExplainFormat::Tree)
 }
 
 fn node(shown: &str, notes: Vec<String>, children: Vec<Node>) -> Node {
@@ -80,9 +83,13 @@ fn physical_node(plan: &dyn ExecutionPlan, notes: &dyn Fn(&dyn ExecutionPlan) ->
 }
 
 /// The lines below an executed operator.
-fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
+fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     let Some(metrics) = plan.metrics() else { return vec![] };
+    let expected = estimates.get(plan).map(|n_rows| format!("expected {n_rows}"));
     let mut line = format!("rows {}", output_rows(plan));
+    if let Some(expected) = &expected {
+        let _ = write!(line, "  {expected}");
+    }
     let bytes = |n_bytes: u64| format_bytes(usize::try_from(n_bytes).unwrap_or(usize::MAX));
     if let Some(n_bytes) = output_bytes(plan) {
         let _ = write!(line, "  bytes {}", bytes(n_bytes));
@@ -114,9 +121,11 @@ fn counters(plan: &dyn ExecutionPlan) -> Vec<String> {
     }
     if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
         lines = transfer.counted_notes();
+        lines.extend(expected.clone());
     }
     if let Some(device) = plan.downcast_ref::<DeviceExec>() {
         lines = device.counted_notes();
+        lines.extend(expected);
         lines.extend(counted_program(device.annotate()));
     }
     lines

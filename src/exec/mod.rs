@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! filters and computed columns: annotate/, coalesce.rs        sample: sample.rs      output: gather.rs, write.rs
-//! plans and their counters as text: explain.rs               as the funnel: funnel.rs, report.rs
+//! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, report.rs
 //! ```
 
 mod admission;
@@ -10,6 +10,7 @@ mod annotate;
 mod coalesce;
 mod dedup;
 mod device;
+mod estimate;
 pub mod explain;
 mod funnel;
 mod gather;
@@ -29,6 +30,7 @@ pub use dedup::{DecontaminateExec, DedupExec, DedupLayout, PieceColumn};
 pub use device::{
     DeviceExec, Engine, GroupStates, MEMORY_UNIT_BYTES, Segment, Sizing, State, ToBackendExec, WHOLE_DEVICE,
 };
+pub use estimate::{RowEstimates, file_bytes};
 pub use funnel::{progress, report};
 pub use gather::GatherExec;
 pub use ledger::{Ledger, RejectDetail};

@@ -1,7 +1,7 @@
 //! From the optimized plan to executors.
 //!
 //! `state.rs` sets DataFusion up with our functions, rules and limits; `lower.rs` turns our plan nodes into
-//! executors; every other file is a rule over the physical plan, named as EXPLAIN names it.
+//! executors; `rule_by_rule.rs` shows how; every other file is a rule over the physical plan, named as EXPLAIN names it.
 //!
 //! `place/` chooses CPU or GPU for each operator and `size.rs` how many rows go to the device at once; both compute with
 //! numbers alone and know no plans.
@@ -14,6 +14,7 @@ mod hardware;
 mod lower;
 mod one_pass;
 mod place;
+mod rule_by_rule;
 mod separate_projections;
 mod size;
 mod split_guards;
@@ -29,6 +30,7 @@ pub use gather_in_order::GatherInOrder;
 pub use hardware::Hardware;
 pub use lower::write_of;
 pub use one_pass::OnePass;
+pub use rule_by_rule::plan_rule_by_rule;
 pub use separate_projections::SeparateProjections;
 pub use split_guards::SplitGuards;
 pub use state::{catalog_tables, separate, session_state, session_state_from};

@@ -108,7 +108,47 @@ fn every_stage_of_a_plan_is_shown_in_every_format_without_running_it() {
         assert!(json["children"].is_array(), "{stage:?}");
         assert!(show(ExplainFormat::Dot).starts_with("digraph"), "{stage:?}");
     }
-    assert!(session.explain_rules(&plan).unwrap().contains("after "));
+}
+
+#[test]
+fn the_rules_that_changed_a_plan_are_shown_in_order_over_both_kinds_of_plans() {
+    let mut session = session();
+    let plan = plan(&mut session, &format!("FROM '{DOCS}' |> WHERE words(text) > 5 |> ORDER BY id |> SELECT id"));
+    let shown = block_on(session.explain_rules(&plan)).unwrap();
+    let headings = shown.lines().filter_map(|line| line.strip_prefix("after ")?.strip_suffix(':'));
+    let headings: Vec<&str> = headings.collect();
+    let at =
+        |rule: &str| headings.iter().position(|heading| *heading == rule).unwrap_or_else(|| panic!("{headings:?}"));
+    assert!(at("KeepInputOrder") < at("optimize_projections"));
+    assert!(at("optimize_projections") < at("planning") && at("planning") < at("OnePass"));
+    // A rule that found nothing to do is not among them, and the last plan is the one that runs.
+    assert!(!headings.contains(&"FilterBeforeDedup") && !headings.contains(&"YieldInJoins"), "{headings:?}");
+    let placed = block_on(session.explain(&plan, Stage::Placed, ExplainFormat::Tree)).unwrap();
+    assert!(shown.trim_end().ends_with(placed.trim_end()), "{shown}\n{placed}");
+}
+
+#[test]
+fn explain_analyze_shows_what_was_expected_beside_what_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docs.jsonl");
+    // 40 documents of 1,000 bytes: the size of 20 typical ones.
+    let line = |n: usize| format!("{:<999}\n", format!("{{\"id\": {n}, \"text\": \"some words\"}}"));
+    std::fs::write(&path, (0..40).map(line).collect::<String>()).unwrap();
+    let mut session = session();
+    let text = format!(
+        "FROM '{}' |> WHERE words(text) > 1 |> SELECT id, text |> DEDUP EXACT ON text |> LIMIT 3",
+        path.display()
+    );
+    let plan = plan(&mut session, &text);
+    let (analyzed, _) = block_on(session.explain_analyze(&plan)).unwrap();
+    let counts_of = |operator: &str| {
+        let mut lines = analyzed.lines().skip_while(|line| !line.trim_start().starts_with(operator));
+        lines.nth(1).unwrap_or_default().trim().trim_start_matches("│ ").to_string()
+    };
+    assert!(counts_of("FileScanExec").starts_with("rows 40  expected 20  read"), "{analyzed}");
+    assert!(counts_of("AnnotateExec").starts_with("rows 40  expected 10  "), "{analyzed}");
+    assert!(counts_of("DedupExec").starts_with("rows 1  expected 10  "), "{analyzed}");
+    assert!(counts_of("GlobalLimitExec").starts_with("rows 1  expected 3"), "{analyzed}");
 }
 
 #[test]

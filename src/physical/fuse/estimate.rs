@@ -7,19 +7,15 @@ use super::groups::Aggregation;
 use super::items::Item;
 use crate::config::DeviceChoice;
 use crate::cost::{GpuWork, Reason, Rows, TEXT_BYTES_PER_ROW, gpu_seconds, pass_ns_per_row};
-use crate::exec::{AnnotateExec, Program, Work};
+use crate::exec::{AnnotateExec, Program, Work, file_bytes};
 use crate::gpu::Type;
 use crate::logical::{OperatorCall, Resources};
 use crate::ops::{Cpu, Needs, Scratch};
 use crate::physical::hardware::Found;
 use crate::physical::place::{Column, Item as PlaceItem, OnGpu, Problem, Side};
-use crate::sources::FileScanExec;
 use datafusion::error::Result;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 use std::sync::Arc;
-
-/// Bytes of text for each byte of a compressed file.
-const UNPACKED: f64 = 3.0;
 
 /// The problem of placing `items`, and after them an aggregation. `why_not` says why a device cannot do one.
 pub(super) fn problem(
@@ -95,15 +91,6 @@ fn rows_into(plan: &Arc<dyn ExecutionPlan>) -> Rows {
     let n_rows = known.and_then(|statistics| statistics.num_rows.get_value().map(|n_rows| *n_rows as f64));
     let text_bytes = file_bytes(plan.as_ref());
     Rows::guess(n_rows, (text_bytes > 0.0 && n_rows.is_none()).then_some(text_bytes))
-}
-
-/// Bytes of text in the files below.
-fn file_bytes(plan: &dyn ExecutionPlan) -> f64 {
-    if let Some(scan) = plan.downcast_ref::<FileScanExec>() {
-        let unpacked = if scan.table().is_compressed() { UNPACKED } else { 1.0 };
-        return scan.table().total_bytes() as f64 * unpacked;
-    }
-    plan.children().into_iter().map(|child| file_bytes(child.as_ref())).sum()
 }
 
 /// Bytes of a row's value when it is copied.
