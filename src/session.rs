@@ -7,24 +7,26 @@
 //! The command line and the prompt call nothing else. A [`Session`] holds what statements leave behind for the
 //! next ones: settings, `LET`s, `DEFINE`s, SQL tables.
 
+mod check;
+
+pub use check::Checked;
+
 use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
 use crate::exec::{Ledger, Progress, Report, RunLog};
-use crate::logical::{self, Context, OpenedFiles, Parameter, Scope};
+use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
-use crate::syntax::TokenKind;
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
 use crate::{Config, Error, Result, exec, physical, syntax};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
-use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, DescribeTable, LogicalPlan};
+use datafusion::logical_expr::{DescribeTable, LogicalPlan};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
 use std::sync::Arc;
@@ -56,7 +58,7 @@ pub enum Stage {
 }
 
 /// A statement, understood.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Compiled {
     /// Nothing to run: a `SET`, `LET` or `DEFINE` took effect.
     Done,
@@ -78,6 +80,14 @@ pub enum Compiled {
 pub struct Plan {
     /// As the binder made it.
     pub logical: LogicalPlan,
+    /// As the analyzer made it, where the binder asked it, so that it need not be asked again.
+    analyzed: Option<LogicalPlan>,
+}
+
+impl From<Bound> for Plan {
+    fn from(Bound { logical, analyzed }: Bound) -> Self {
+        Self { logical, analyzed }
+    }
 }
 
 /// The settings, tables and macros of one user.
@@ -138,53 +148,6 @@ impl Session {
         self.statement(&script.source, statement).map_err(Error::Query)
     }
 
-    /// Every error of a text, without running anything.
-    pub async fn check(&mut self, source: &SourceText, language: Language) -> Vec<Diagnostic> {
-        match syntax::parse(source, language == Language::Sql) {
-            Ok(script) => self.check_scripts(std::slice::from_ref(&script)).await,
-            Err(problems) => problems,
-        }
-    }
-
-    /// Every error of a parsed script, without running anything and without changing this session.
-    pub async fn check_script(&self, script: &Script) -> Vec<Diagnostic> {
-        self.check_scripts(std::slice::from_ref(script)).await
-    }
-
-    /// The same for scripts that are to run one after the other: each sees what those before it define.
-    pub async fn check_scripts(&self, scripts: &[Script]) -> Vec<Diagnostic> {
-        let Ok(state) = physical::separate(&self.state).await else { return vec![] };
-        let mut trial = Session {
-            config: self.config.clone(),
-            operators: self.operators.clone(),
-            scope: self.scope.clone(),
-            state,
-            opened: self.opened.clone(),
-        };
-        let mut problems = Vec::new();
-        let mut unknown = Unknown::default();
-        let statements = scripts.iter().flat_map(|script| script.statements.iter().map(move |one| (script, one)));
-        for (script, statement) in statements {
-            let text = script.source.slice(statement.span);
-            if unknown.names.iter().any(|name| syntax::mentions(text, name)) {
-                continue;
-            }
-            let is_unclear = unknown.is_read_in(text);
-            trial.state.mark_start_execution();
-            let result = trial.statement(&script.source, statement);
-            if is_unclear || result.is_err() {
-                unknown.names.extend(defined_name(statement));
-            }
-            match result {
-                Ok(Compiled::Query(plan)) => trial.define(&plan).await,
-                Err(found) if !is_unclear => problems.extend(found),
-                Ok(_) | Err(_) => {}
-            }
-            unknown.written.extend(written_paths(statement));
-        }
-        problems
-    }
-
     fn statement(&mut self, source: &SourceText, statement: &Statement) -> Result<Compiled, Vec<Diagnostic>> {
         match &statement.kind {
             StatementKind::Set { name, value, value_span } => {
@@ -202,14 +165,14 @@ impl Session {
                 Ok(Compiled::Done)
             }
             StatementKind::Describe(pipeline) => {
-                let plan = self.bind(source, pipeline)?;
+                let plan = self.bind(source, pipeline)?.logical;
                 let described = DescribeTable {
                     schema: Arc::new(plan.schema().as_arrow().clone()),
                     output_schema: DFSchema::try_from(LogicalPlan::describe_schema()).map(Arc::new).map_err(
                         |error| vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)],
                     )?,
                 };
-                Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described) }))
+                Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described), analyzed: None }))
             }
             StatementKind::Explain { analyze, verbose, statement } => match self.statement(source, statement)? {
                 Compiled::Query(plan) => Ok(Compiled::Explain { plan, analyze: *analyze, verbose: *verbose }),
@@ -220,14 +183,14 @@ impl Session {
                     statement.span,
                 )]),
             },
-            StatementKind::Query(pipeline) => Ok(Compiled::Query(Plan { logical: self.bind(source, pipeline)? })),
+            StatementKind::Query(pipeline) => Ok(Compiled::Query(self.bind(source, pipeline)?.into())),
             StatementKind::Sql(slice) => {
-                Ok(Compiled::Query(Plan { logical: logical::bind_sql(self.context(), source, slice.span)? }))
+                Ok(Compiled::Query(logical::bind_sql(self.context(), source, slice.span)?.into()))
             }
         }
     }
 
-    fn bind(&self, source: &SourceText, pipeline: &Pipeline) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    fn bind(&self, source: &SourceText, pipeline: &Pipeline) -> Result<Bound, Vec<Diagnostic>> {
         logical::bind_pipeline(self.context(), source, pipeline)
     }
 
@@ -273,23 +236,6 @@ impl Session {
         Ok(())
     }
 
-    /// Applies what a statement would leave behind, so that later statements can be checked: a view, or a table
-    /// without its rows.
-    pub async fn define(&mut self, plan: &Plan) {
-        let context = SessionContext::new_with_state(self.state.clone());
-        let ddl = match &plan.logical {
-            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(CreateMemoryTable { name, input, .. })) => {
-                let table = EmptyTable::new(Arc::new(input.schema().as_arrow().clone()));
-                // A table that is there already was reported when the statement was bound, or will be when it runs.
-                let _ = context.register_table(name.clone(), Arc::new(table));
-                return;
-            }
-            LogicalPlan::Ddl(ddl) => LogicalPlan::Ddl(ddl.clone()),
-            _ => return,
-        };
-        let _ = context.execute_logical_plan(ddl).await;
-    }
-
     /// A plan as text.
     pub async fn explain(&self, plan: &Plan, stage: Stage, format: ExplainFormat) -> Result<String> {
         match stage {
@@ -299,8 +245,7 @@ impl Session {
             Stage::Physical => {
                 let config = Config { device: DeviceChoice::Cpu, require_gpu: false, ..self.config.clone() };
                 let state = physical::session_state_from(&self.state, &config, &self.operators)?;
-                let plan = state.create_physical_plan(&plan.logical).await?;
-                Ok(exec::explain::physical(plan.as_ref(), format))
+                Ok(exec::explain::physical(planned(&state, plan).await?.as_ref(), format))
             }
             Stage::Placed => Ok(exec::explain::physical(self.plan(plan).await?.as_ref(), format)),
         }
@@ -347,7 +292,7 @@ impl Session {
 
     /// The plan after analyzer and optimizer.
     pub fn optimize(&self, plan: &Plan) -> Result<LogicalPlan> {
-        Ok(self.state.optimize(&plan.logical)?)
+        optimized(&self.state, plan)
     }
 
     /// The plan as it will be executed.
@@ -359,7 +304,7 @@ impl Session {
                            false, or disabled_rules";
             return Err(Error::Data(message.to_string()));
         }
-        Ok(self.state.create_physical_plan(&plan.logical).await?)
+        planned(&self.state, plan).await
     }
 
     /// Starts a plan.
@@ -424,41 +369,15 @@ impl Session {
     }
 }
 
-/// What a script's earlier statements leave unclear when it is only checked.
-#[derive(Default)]
-struct Unknown {
-    /// `LET`s and `DEFINE`s that are wrong themselves, or read what is not written yet: statements that use them
-    /// are passed over.
-    names: Vec<String>,
-    /// What earlier statements would have written.
-    written: Vec<String>,
-}
-
-impl Unknown {
-    /// Whether a statement reads what an earlier one writes: a file that is not there yet, or there with the
-    /// columns of an earlier run.
-    fn is_read_in(&self, statement: &str) -> bool {
-        let tokens = syntax::tokens(statement);
-        let is_path = |kind: TokenKind| matches!(kind, TokenKind::Text | TokenKind::Parameter);
-        let mut texts = tokens.iter().filter(|token| is_path(token.kind)).map(|token| token.text(statement));
-        let reads = |text: &str, path: &String| text.trim_matches('\'').starts_with(path.trim_end_matches('/'));
-        texts.any(|text| self.written.iter().any(|path| reads(text, path)))
-    }
-}
-
-fn defined_name(statement: &Statement) -> Option<String> {
-    match &statement.kind {
-        StatementKind::Let { name, .. } | StatementKind::Define { name, .. } => Some(name.text.clone()),
-        _ => None,
-    }
-}
-
-fn written_paths(statement: &Statement) -> Option<String> {
-    let StatementKind::Query(pipeline) = &statement.kind else { return None };
-    pipeline.verbs.iter().find_map(|verb| match &verb.kind {
-        syntax::ast::VerbKind::Into { path, .. } => Some(path.text.clone()),
-        _ => None,
+fn optimized(state: &SessionState, plan: &Plan) -> Result<LogicalPlan> {
+    Ok(match &plan.analyzed {
+        Some(analyzed) => state.optimizer().optimize(analyzed.clone(), state, |_, _| {})?,
+        None => state.optimize(&plan.logical)?,
     })
+}
+
+async fn planned(state: &SessionState, plan: &Plan) -> Result<Arc<dyn ExecutionPlan>> {
+    Ok(state.query_planner().create_physical_plan(&optimized(state, plan)?, state).await?)
 }
 
 /// A query under way. Dropping it cancels it; unfinished outputs are removed.

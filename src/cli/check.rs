@@ -25,7 +25,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let diagnostics = process::block_on(args.session.config().threads, async {
         let session = args.session.session()?;
         let diagnostics = match parse_all(&session, &texts) {
-            Ok(scripts) => session.check_scripts(&scripts).await,
+            Ok(scripts) => session.check_scripts(&scripts).await.problems,
             // What a text that cannot be read would have defined is unknown, so the others cannot be judged.
             Err(Error::Query(problems)) => problems,
             Err(error) => return Err(error),

@@ -3,11 +3,11 @@
 use super::args::{InputArgs, OutputArgs, SessionArgs};
 use super::funnel::{plural, render};
 use super::interrupt::Interrupt;
-use super::run::{Display, Finished, Outcome, parse_all, run_statement};
+use super::run::{Display, Finished, Outcome, parse_all, run_compiled};
 use super::{process, terminal};
 use crate::diag::Severity;
 use crate::exec::Report;
-use crate::{Error, Result, Session, bug};
+use crate::{Compiled, Error, Result, Session, bug};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,13 +45,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let mut session = args.session.session()?;
             // Everything must be right before anything runs: the end of an hour's work is a bad place for a typo.
             let scripts = parse_all(&session, &texts)?;
-            let problems = session.check_scripts(&scripts).await;
-            if problems.iter().any(|problem| problem.severity == Severity::Error) {
-                return Err(Error::Query(problems));
+            let checked = session.check_scripts(&scripts).await;
+            if checked.problems.iter().any(|problem| problem.severity == Severity::Error) {
+                return Err(Error::Query(checked.problems));
             }
-            for script in scripts {
-                for index in 0..script.statements.len() {
-                    run_one(&mut session, &script, index, &args, &mut reports).await?;
+            for (place, script) in scripts.iter().enumerate() {
+                for (index, statement) in script.statements.iter().enumerate() {
+                    let compiled = session.compile_checked(&checked, (script, place), index).await?;
+                    run_one(&session, compiled, script.source.slice(statement.span), &args, &mut reports).await?;
                 }
             }
             Ok(())
@@ -65,9 +66,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 async fn run_one(
-    session: &mut Session,
-    script: &crate::syntax::ast::Script,
-    index: usize,
+    session: &Session,
+    compiled: Compiled,
+    text: &str,
     args: &Args,
     reports: &mut Vec<Value>,
 ) -> Result<()> {
@@ -76,9 +77,8 @@ async fn run_one(
         max_rows: args.output.max_rows.unwrap_or(TABLE_ROWS),
         progress: !args.quiet,
     };
-    if let Outcome::Ran(finished) = run_statement(session, script, index, display).await? {
-        let text = script.statements.get(index).map(|statement| script.source.slice(statement.span));
-        reports.push(report_json(text.unwrap_or_default(), &finished.report)?);
+    if let Outcome::Ran(finished) = run_compiled(session, compiled, display).await? {
+        reports.push(report_json(text, &finished.report)?);
         tell(&finished, args.quiet);
     }
     Ok(())

@@ -58,7 +58,13 @@ pub fn parse_all(session: &Session, texts: &[(SourceText, Language)]) -> Result<
 
 /// Compiles and runs the statement at `index`; prints its result on stdout.
 pub async fn run_statement(session: &mut Session, script: &Script, index: usize, display: Display) -> Result<Outcome> {
-    match session.compile(script, index).await? {
+    let compiled = session.compile(script, index).await?;
+    run_compiled(session, compiled, display).await
+}
+
+/// Runs a statement; prints its result on stdout.
+pub async fn run_compiled(session: &Session, compiled: Compiled, display: Display) -> Result<Outcome> {
+    match compiled {
         Compiled::Done => Ok(Outcome::Done),
         Compiled::Query(plan) => run_plan(session, &plan, display).await,
         Compiled::Explain { plan, analyze, verbose } => {

@@ -93,14 +93,19 @@ pub struct Context<'a> {
 }
 
 /// Binds a pipeline.
-pub fn bind_pipeline(
-    context: Context<'_>,
-    source: &SourceText,
-    pipeline: &Pipeline,
-) -> Result<LogicalPlan, Vec<Diagnostic>> {
+pub fn bind_pipeline(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<Bound, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Place::Top)?;
     binder.check_plan(plan, pipeline.span)
+}
+
+/// A bound statement.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// As it was written.
+    pub logical: LogicalPlan,
+    /// What the analyzer made of it; `None` for statements that are no queries.
+    pub analyzed: Option<LogicalPlan>,
 }
 
 /// Binds the pipeline of a `LET`, which may not write.
@@ -111,11 +116,12 @@ pub fn bind_let(
 ) -> Result<LogicalPlan, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Place::Nested)?;
-    binder.check_plan(plan, pipeline.span)
+    // Who uses it is analyzed as a whole.
+    Ok(binder.check_plan(plan, pipeline.span)?.logical)
 }
 
 /// Binds an SQL statement.
-pub fn bind_sql(context: Context<'_>, source: &SourceText, statement: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
+pub fn bind_sql(context: Context<'_>, source: &SourceText, statement: Span) -> Result<Bound, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, statement);
     let plan = binder.sql_statement(statement)?;
     binder.check_plan(plan, statement)
@@ -172,10 +178,10 @@ impl<'a> Binder<'a> {
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
-    /// DataFusion's analyzer as a last check: what it refuses, it refuses now and not when the query runs.
-    fn check_plan(&self, plan: LogicalPlan, span: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
+    /// The analyzer as a last check: what it refuses, it refuses now and not when the query runs.
+    fn check_plan(&self, plan: LogicalPlan, span: Span) -> Result<Bound, Vec<Diagnostic>> {
         if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::DescribeTable(_)) {
-            return Ok(plan);
+            return Ok(Bound { logical: plan, analyzed: None });
         }
         let mut n_steps = 0;
         let counted = plan.apply_with_subqueries(|_| {
@@ -191,7 +197,7 @@ impl<'a> Binder<'a> {
         }
         let state = self.context.state;
         match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
-            Ok(_) => Ok(plan),
+            Ok(analyzed) => Ok(Bound { logical: plan, analyzed: Some(analyzed) }),
             Err(error) => Err(self.blame().explain(error, span)),
         }
     }
