@@ -310,15 +310,17 @@ mod tests {
         assert_eq!(chars, [Some(3), None, Some(7)]);
     }
 
+    type Measure = fn(&Doc, &Args) -> f64;
+
     /// A statistic of its own, which says that it reads nothing but the text.
-    fn declaring_nothing(value: fn(&Doc, &Args) -> f64) -> OpSpec {
+    fn declaring_nothing(value: Measure) -> OpSpec {
         let spec = Arc::clone(Registry::builtin().find("alpha_ratio").unwrap());
         OpSpec { name: "careless", cpu: Cpu::measure(|_| Needs::TEXT, value), ..(*spec).clone() }
     }
 
     #[test]
     fn a_statistic_that_reads_what_it_does_not_declare_is_an_internal_error() {
-        let reads: [(fn(&Doc, &Args) -> f64, &str); 6] = [
+        let reads: [(Measure, &str); 6] = [
             (|doc, _| doc.chars().n_chars as f64, "chars"),
             (|doc, _| doc.words().n_chars as f64, "words"),
             (|doc, _| doc.n_chars() as f64, "the number of characters"),
