@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::print_stdout)]
 
 mod suite {
+    mod alone;
     mod cli;
     mod cli_texts;
     mod corpus;

@@ -8,12 +8,14 @@ use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// One file of a source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SourceFile {
     /// Where it is.
     pub path: PathBuf,
@@ -21,6 +23,8 @@ pub(crate) struct SourceFile {
     pub name: String,
     /// Its size on disk.
     pub size_bytes: u64,
+    /// When it was last written, where the disk tells.
+    pub modified: Option<SystemTime>,
     /// `key=value` folders on the way to it.
     pub partitions: Vec<(String, Option<String>)>,
 }
@@ -53,9 +57,10 @@ pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
 }
 
 fn source_file(path: PathBuf, in_many: bool) -> Result<SourceFile> {
-    let size_bytes = fs::metadata(&path).map_err(|e| Error::io(&path, e))?.len();
+    let metadata = fs::metadata(&path).map_err(|e| Error::io(&path, e))?;
+    let (size_bytes, modified) = (metadata.len(), metadata.modified().ok());
     let partitions = if in_many { hive_partitions(&path) } else { Vec::new() };
-    Ok(SourceFile { name: path.to_string_lossy().into_owned(), path, size_bytes, partitions })
+    Ok(SourceFile { name: path.to_string_lossy().into_owned(), path, size_bytes, modified, partitions })
 }
 
 fn walk_folder(root: &Path) -> Result<Vec<SourceFile>> {

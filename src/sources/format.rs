@@ -7,6 +7,7 @@ use super::buffers::Buffers;
 use super::compression::{ByteCount, ByteStream, open_file};
 use super::csv::SeenBlocks;
 use super::discover::SourceFile;
+use super::encoded::ReaderForm;
 use super::held::HeldHeads;
 use super::line_counts::LineCounts;
 use super::line_fields::LineFields;
@@ -133,6 +134,14 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
         None
     }
 
+    /// What the reader knows, for another process to read the same files with.
+    fn form(&self) -> ReaderForm;
+
+    /// What separates the fields of records that may hold line feeds, if the files have such.
+    fn delimiter(&self) -> Option<u8> {
+        None
+    }
+
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
 }
@@ -198,7 +207,7 @@ impl Debug for StdinOnce {
 impl Input {
     /// An input that is one split for each file, until it is cut.
     pub fn new(files: Vec<SourceFile>, compression: Option<Compression>, adapt: Adapt) -> Self {
-        let pieces = (0..files.len()).map(|file| Piece { file, extent: Extent::Whole }).collect();
+        let pieces = (0..files.len()).map(|file| Piece { number: file as u32, file, extent: Extent::Whole }).collect();
         let ranges = (0..files.len()).map(|file| file..file + 1).collect();
         Self {
             files,
@@ -230,7 +239,7 @@ impl Input {
                 )
             });
         }
-        let Piece { file, extent } = self.splits.pieces[piece];
+        let Piece { file, extent, .. } = self.splits.pieces[piece];
         Ok(match extent {
             Extent::Bytes { start, end } => self.open_range(piece, file, start, end),
             _ => self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok),

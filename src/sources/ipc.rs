@@ -3,6 +3,7 @@
 use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batch};
 use super::compression::{ByteCount, open_file};
 use super::discover::SourceFile;
+use super::encoded::ReaderForm;
 use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
 use super::queue::UnitSender;
 use super::spec::Compression;
@@ -78,6 +79,11 @@ impl Batches {
 }
 
 impl IpcReader {
+    /// Takes columns that were learnt before.
+    pub fn known(schema: SchemaRef, names: Vec<String>) -> Self {
+        Self { schema, names }
+    }
+
     /// Reads the schemas. A file that cannot be read is skipped here and rejected by the scan.
     pub fn new(files: &[SourceFile], compression: Option<Compression>) -> Result<Self> {
         let mut union = UnionSchema::default();
@@ -139,6 +145,10 @@ impl FormatReader for IpcReader {
 
     fn produce(&self, _scan: &Scan, mut pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
         Ok(pieces.try_for_each(|piece| units.push(Unit::Piece(piece)))?)
+    }
+
+    fn form(&self) -> ReaderForm {
+        ReaderForm::Columns { columns: self.schema.clone(), names: self.names.clone() }
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

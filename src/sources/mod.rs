@@ -13,6 +13,7 @@ mod columnar;
 mod compression;
 mod csv;
 mod discover;
+mod encoded;
 mod format;
 mod held;
 mod ipc;
@@ -67,12 +68,12 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     }
     let Discovered { files, format } = discover(spec)?;
     let (compression, adapt) = (spec.options.compression, adaptation(format));
-    let delimiter = csv::delimiter_of(format, &spec.options);
-    let mut input = Input { delimiter, ..Input::new(files, compression, adapt) };
+    let mut input = Input::new(files, compression, adapt);
     let max_held_bytes = config.memory_limit_bytes.map_or(MAX_HELD_BYTES, |limit| MAX_HELD_BYTES.min(limit / 8));
     let learn = || sample(&input, config.sample_bytes, max_held_bytes);
     let sample = is_sampled(spec, format).then(learn).transpose()?;
     let reader = reader(spec, format, &input.files, sample.as_ref())?;
+    input.delimiter = reader.delimiter();
     let size = SplitSize {
         block_bytes: spec.options.block_bytes.unwrap_or(config.block_bytes),
         max_files: spec.options.max_files.or(config.max_files),
@@ -98,7 +99,13 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
     let mut stream = adapt("-", stream).map_err(failed)?;
     let head = Head::read(0, &mut stream, config.sample_bytes, 0);
     let mut sample = Sample { is_exhaustive: head.is_whole, heads: vec![head] };
-    let files = vec![SourceFile { path: PathBuf::from("-"), name: "-".into(), size_bytes: 0, partitions: Vec::new() }];
+    let files = vec![SourceFile {
+        path: PathBuf::from("-"),
+        name: "-".into(),
+        size_bytes: 0,
+        modified: None,
+        partitions: Vec::new(),
+    }];
     let reader = reader(spec, format, &files, Some(&sample))?;
     let read_before = sample.heads.pop().map(|head| head.bytes).unwrap_or_default();
     let stdin = Some(StdinOnce(Mutex::new(Some(Box::new(Cursor::new(read_before).chain(stream))))));

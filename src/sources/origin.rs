@@ -40,13 +40,19 @@ impl Assembler {
                 SourceColumn::Row => self.row_column(&origins)?,
                 SourceColumn::Line => lines.take().ok_or_else(|| crate::bug!("the lines of the rows were not kept"))?,
                 SourceColumn::Position => {
-                    Arc::new(UInt64Array::from_iter_values(origins.iter().map(|at| position(*at))))
+                    Arc::new(UInt64Array::from_iter_values(origins.iter().map(|at| self.position(*at))))
                 }
             });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(origins.len()));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map_err(|error| crate::bug!("a decoded batch does not fit its schema: {error}"))
+    }
+
+    /// The place of a row in the whole source: piece first, then row.
+    fn position(&self, origin: Origin) -> u64 {
+        let piece = &self.input.splits.pieces[origin.piece as usize];
+        (u64::from(piece.number) << ROW_BITS) | origin.row.saturating_sub(1)
     }
 
     fn file_column(&self, origins: &[Origin]) -> ArrayRef {
@@ -84,9 +90,4 @@ impl Assembler {
             _ => Arc::new(StringArray::from_iter(values)),
         }
     }
-}
-
-/// The place of a row in the whole source: piece first, then row.
-fn position(origin: Origin) -> u64 {
-    (u64::from(origin.piece) << ROW_BITS) | origin.row.saturating_sub(1)
 }

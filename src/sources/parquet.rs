@@ -4,6 +4,7 @@
 
 use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batch};
 use super::discover::SourceFile;
+use super::encoded::ReaderForm;
 use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
 use super::prune::groups_to_read;
 use super::queue::UnitSender;
@@ -32,6 +33,11 @@ fn load(source: &SourceFile) -> Result<ArrowReaderMetadata, String> {
 }
 
 impl ParquetReader {
+    /// Takes columns that were learnt before, for files that are cut already.
+    pub fn known(schema: SchemaRef, names: Vec<String>) -> Self {
+        Self { schema, names, groups: Vec::new() }
+    }
+
     /// Reads the schemas. A file that cannot be read is skipped here and rejected by the scan.
     pub fn new(files: &[SourceFile]) -> Result<Self> {
         let mut union = UnionSchema::default();
@@ -108,6 +114,10 @@ impl FormatReader for ParquetReader {
             }
         }
         Ok(())
+    }
+
+    fn form(&self) -> ReaderForm {
+        ReaderForm::Columns { columns: self.schema.clone(), names: self.names.clone() }
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

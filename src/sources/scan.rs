@@ -25,6 +25,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Statistics, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::pruning::PruningPredicate;
@@ -39,6 +40,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::try_unfold;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the files of a source.
@@ -51,6 +53,8 @@ pub struct FileScanExec {
     fetch: Option<usize>,
     /// What the reader may skip rows by; the filter itself is above the scan.
     predicate: Option<Arc<PruningPredicate>>,
+    /// What the predicate was made of.
+    filters: Vec<Expr>,
     /// How many partitions decode a split together.
     n_sharing: usize,
     properties: Arc<PlanProperties>,
@@ -120,6 +124,7 @@ impl FileScanExec {
             schema,
             fetch,
             predicate: None,
+            filters: Vec::new(),
             n_sharing,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -127,21 +132,45 @@ impl FileScanExec {
         })
     }
 
-    /// Lets the reader skip what cannot satisfy `predicate`.
-    pub(crate) fn with_predicate(mut self, predicate: Option<Arc<PruningPredicate>>) -> Self {
-        self.predicate = predicate;
+    /// Lets the reader skip what cannot satisfy `predicate`, which all of `filters` together are.
+    pub(crate) fn with_predicate(mut self, predicate: Option<Arc<PruningPredicate>>, filters: Vec<Expr>) -> Self {
+        (self.predicate, self.filters) = (predicate, filters);
         self
     }
 
     /// The same scan, not yet begun.
     fn fresh(&self, fetch: Option<usize>) -> Result<Self> {
         let scan = Self::try_new(self.table.clone(), self.projection.clone(), self.n_partitions(), fetch)?;
-        Ok(scan.with_predicate(self.predicate.clone()))
+        Ok(scan.with_predicate(self.predicate.clone(), self.filters.clone()))
     }
 
     /// The table that is read.
     pub fn table(&self) -> &FileTable {
         &self.table
+    }
+
+    /// How many splits the source is cut into.
+    pub fn n_splits(&self) -> usize {
+        self.table.input.splits.ranges.len()
+    }
+
+    /// The splits of a partition that runs alone. Each split is in one partition, and they ascend from one to the next.
+    ///
+    /// Partitions that run together take splits as they come to them; of several that share one, the first has it alone.
+    pub fn splits_of(&self, partition: usize) -> Range<usize> {
+        let (n_splits, n_partitions) = (self.n_splits(), self.n_partitions());
+        match self.n_sharing {
+            1 => n_splits * partition / n_partitions..n_splits * (partition + 1) / n_partitions,
+            n_sharing => partition.div_ceil(n_sharing).min(n_splits)..(partition / n_sharing + 1).min(n_splits),
+        }
+    }
+
+    pub(super) fn projection(&self) -> &[usize] {
+        &self.projection
+    }
+
+    pub(super) fn filters(&self) -> &[Expr] {
+        &self.filters
     }
 
     fn n_partitions(&self) -> usize {

@@ -6,6 +6,7 @@
 use crate::config::{SettingError, parse_block_bytes, parse_count};
 use crate::diag::did_you_mean;
 use arrow::datatypes::DataType;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -47,9 +48,11 @@ pub struct SourceOptions {
 }
 
 /// How the bytes of a file become rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// One JSON object a line.
+    #[serde(rename = "jsonl")]
     JsonLines,
     /// Apache Parquet.
     Parquet,
@@ -64,7 +67,8 @@ pub enum Format {
 }
 
 /// How the bytes of a file are packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Compression {
     /// Not at all.
     None,
@@ -79,7 +83,8 @@ pub enum Compression {
 }
 
 /// What one row of a text source is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TextUnit {
     /// The whole file.
     #[default]

@@ -11,18 +11,22 @@
 //! Not here: how a format's files can be cut (`FormatReader::cut`), and reading a piece (`own_lines.rs`, the formats).
 
 use super::discover::SourceFile;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
 /// What is read of one file at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Piece {
+    /// Its number in the whole source: a row's position begins with it.
+    pub number: u32,
     pub file: usize,
     pub extent: Extent,
 }
 
 /// The part of a file that a piece covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Extent {
     Whole,
     /// Whole lines around these bytes of the file: see `own_lines.rs` for which lines belong to it. In a packed file, the
@@ -85,7 +89,8 @@ impl Splits {
         for (file, source) in files.iter().enumerate() {
             let extents = if source.size_bytes > block_bytes { cut(file) } else { vec![Extent::Whole] };
             let first = splits.pieces.len();
-            splits.pieces.extend(extents.into_iter().map(|extent| Piece { file, extent }));
+            let numbered = extents.into_iter().zip(first as u32..);
+            splits.pieces.extend(numbered.map(|(extent, number)| Piece { number, file, extent }));
             let pieces = first..splits.pieces.len();
             let may_join = |(range, n_bytes): &(Range<usize>, u64)| {
                 let has_room = size.max_files.is_none_or(|max_files| range.len() < max_files.get());
@@ -105,6 +110,36 @@ impl Splits {
         }
         splits.ranges.extend(open.map(|(range, _)| range));
         splits
+    }
+
+    /// Some of the splits, and the files that they are of. Pieces keep their numbers.
+    ///
+    /// What comes before a range of bytes in its file, or between two, becomes one piece that no split has: it may have to be
+    /// looked at, to know in which line the range begins, or whether in quotes.
+    pub fn pick(&self, splits: Range<usize>) -> (Self, Vec<usize>) {
+        let (mut picked, mut files) = (Self::default(), Vec::new());
+        for range in &self.ranges[splits] {
+            let n_before = picked.pieces.len();
+            let mut n_skipped = 0;
+            for piece in &self.pieces[range.clone()] {
+                let is_new = files.last() != Some(&piece.file);
+                if is_new {
+                    files.push(piece.file);
+                }
+                let file = files.len() - 1;
+                if let Extent::Bytes { start: end, .. } = piece.extent {
+                    let last = picked.pieces.last().filter(|_| !is_new).and_then(|last| last.extent.bytes());
+                    let start = last.map_or(0, |(_, end)| end);
+                    if start < end {
+                        n_skipped += 1;
+                        picked.pieces.push(Piece { file, extent: Extent::Bytes { start, end }, ..piece.clone() });
+                    }
+                }
+                picked.pieces.push(Piece { file, ..piece.clone() });
+            }
+            picked.ranges.push(n_before + n_skipped..picked.pieces.len());
+        }
+        (picked, files)
     }
 
     /// Whether a file is one piece.
@@ -136,7 +171,13 @@ mod tests {
     fn ranges(sizes: &[u64], max_files: Option<usize>) -> Vec<Range<usize>> {
         let files: Vec<SourceFile> = sizes
             .iter()
-            .map(|size| SourceFile { path: "x".into(), name: "x".into(), size_bytes: *size, partitions: Vec::new() })
+            .map(|size| SourceFile {
+                path: "x".into(),
+                name: "x".into(),
+                size_bytes: *size,
+                modified: None,
+                partitions: Vec::new(),
+            })
             .collect();
         let size = SplitSize {
             block_bytes: NonZeroUsize::new(10).unwrap(),
@@ -158,8 +199,28 @@ mod tests {
 
     #[test]
     fn the_pieces_before_one_are_those_of_its_file() {
-        let file = |file| Piece { file, extent: Extent::Whole };
+        let file = |file| Piece { number: 0, file, extent: Extent::Whole };
         let splits = Splits { pieces: vec![file(0), file(1), file(1), file(1), file(2)], ranges: vec![] };
         assert_eq!([0, 1, 3, 4].map(|piece| splits.before(piece)), [0..0, 1..1, 1..3, 4..4]);
+    }
+
+    #[test]
+    fn picked_splits_keep_their_numbers_and_know_what_comes_before() {
+        let files: Vec<SourceFile> = [4, 35, 4]
+            .map(|size_bytes| SourceFile {
+                path: "x".into(),
+                name: "x".into(),
+                size_bytes,
+                modified: None,
+                partitions: Vec::new(),
+            })
+            .into();
+        let size = SplitSize { block_bytes: NonZeroUsize::new(10).unwrap(), max_files: None };
+        let splits = Splits::plan(&files, size, |file| byte_ranges(files[file].size_bytes, 10));
+        let (picked, files) = splits.pick(3..6);
+        let bytes = |number, start, end| Piece { number, file: 0, extent: Extent::Bytes { start, end } };
+        let last = Piece { number: 5, file: 1, extent: Extent::Whole };
+        assert_eq!(picked.pieces, [bytes(3, 0, 20), bytes(3, 20, 30), bytes(4, 30, u64::MAX), last]);
+        assert_eq!((picked.ranges, files), (vec![1..2, 2..3, 3..4], vec![1, 2]));
     }
 }

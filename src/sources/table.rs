@@ -8,6 +8,7 @@
 //! `_file` or `_row` wins over ours, because it is data.
 
 use super::discover::partition_columns;
+use super::encoded::FilterForm;
 use super::format::{FormatReader, Input};
 use super::line_fields::{LineField, LineFields};
 use super::prune::{can_prune, pruning_predicate};
@@ -20,6 +21,7 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The file a row came from.
@@ -47,7 +49,7 @@ pub fn is_position(name: &str) -> bool {
 }
 
 /// Columns that a table shows only when asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ExtraColumns {
     /// `_file`: the path, as the user wrote it.
     pub file: bool,
@@ -67,6 +69,8 @@ pub struct FileTable {
     pub(super) input: Arc<Input>,
     pub(super) reader: Arc<dyn FormatReader>,
     pub(super) batch_bytes: usize,
+    /// The columns that folders give.
+    pub(super) folders: SchemaRef,
     columns: Arc<[SourceColumn]>,
     schema: SchemaRef,
     extra: ExtraColumns,
@@ -98,12 +102,28 @@ impl FileTable {
         reader: Arc<dyn FormatReader>,
         config: &Config,
     ) -> Self {
+        let folder = |(key, data_type)| Field::new(key, data_type, true);
+        let folders: Vec<Field> = partition_columns(&input.files).into_iter().map(folder).collect();
+        let batch_bytes = config.batch_bytes.get();
+        Self::with_folders(location, format, input, reader, batch_bytes, Arc::new(Schema::new(folders)))
+    }
+
+    /// Takes the folders' columns from elsewhere: the files may be some of those that they follow from.
+    pub(crate) fn with_folders(
+        location: String,
+        format: Format,
+        input: Input,
+        reader: Arc<dyn FormatReader>,
+        batch_bytes: usize,
+        folders: SchemaRef,
+    ) -> Self {
         let mut table = Self {
             location,
             format,
             input: Arc::new(input),
             reader,
-            batch_bytes: config.batch_bytes.get(),
+            batch_bytes,
+            folders,
             columns: Arc::new([]),
             schema: Arc::new(Schema::empty()),
             extra: ExtraColumns::default(),
@@ -125,10 +145,10 @@ impl FileTable {
         let mut fields: Vec<FieldRef> = data.fields().iter().cloned().collect();
         let mut columns: Vec<SourceColumn> = (0..fields.len()).map(SourceColumn::Data).collect();
         let has = |fields: &[FieldRef], name: &str| fields.iter().any(|field| field.name() == name);
-        for (key, data_type) in partition_columns(&self.input.files) {
-            if !has(&fields, &key) {
-                fields.push(Arc::new(Field::new(&key, data_type, true)));
-                columns.push(SourceColumn::Partition(key));
+        for folder in self.folders.fields() {
+            if !has(&fields, folder.name()) {
+                fields.push(folder.clone());
+                columns.push(SourceColumn::Partition(folder.name().clone()));
             }
         }
         if self.extra.file && !has(&fields, FILE_COLUMN) {
@@ -243,13 +263,17 @@ impl TableProvider for FileTable {
         let n_partitions = self.n_partitions(state.config().target_partitions());
         let predicate = pruning_predicate(state, filters, &self.schema)?;
         let scan = FileScanExec::try_new(self.clone(), projection, n_partitions, limit)?;
-        Ok(Arc::new(scan.with_predicate(predicate)))
+        Ok(Arc::new(scan.with_predicate(predicate, filters.to_vec())))
     }
 
-    /// Only Parquet has statistics to skip by; every filter still runs above the scan.
+    /// Only Parquet has statistics to skip by; every filter still runs above the scan. One that cannot be encoded is not
+    /// taken, so that a scan skips the same rows in every process.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
         let data = self.reader.schema();
-        let answer = |filter: &&Expr| match self.format == Format::Parquet && can_prune(filter, &data) {
+        let answer = |filter: &&Expr| match self.format == Format::Parquet
+            && can_prune(filter, &data)
+            && FilterForm::of(filter).is_some()
+        {
             true => TableProviderFilterPushDown::Inexact,
             false => TableProviderFilterPushDown::Unsupported,
         };

@@ -1,5 +1,6 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
+use super::encoded::ReaderForm;
 use super::format::{FormatReader, Input, Opened, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
 use super::lines::{Block, cut_lines, produce_lines, utf8};
 use super::queue::UnitSender;
@@ -41,6 +42,10 @@ impl FormatReader for TextReader {
             TextUnit::Line => produce_lines(scan, pieces, units),
             TextUnit::File => produce_files(scan, pieces, units),
         }
+    }
+
+    fn form(&self) -> ReaderForm {
+        ReaderForm::Text { unit: self.unit }
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

@@ -19,6 +19,7 @@ pub(crate) use self::ends::{RecordEnds, SeenBlocks};
 use self::place::without_line_ends;
 use self::quotes::{needs_no_quotes, quoted_fields};
 use crate::Result;
+use crate::sources::encoded::ReaderForm;
 use crate::sources::format::{FormatReader, Input, Opened, Place, RowsIter, Scan, Stop, Unit};
 use crate::sources::queue::UnitSender;
 use crate::sources::sample::Sample;
@@ -44,11 +45,6 @@ pub(crate) struct CsvReader {
 struct Dialect {
     delimiter: u8,
     has_header: bool,
-}
-
-/// What separates the fields of a CSV or TSV file; `None` for other formats.
-pub(crate) fn delimiter_of(format: Format, options: &SourceOptions) -> Option<u8> {
-    matches!(format, Format::Csv | Format::Tsv).then(|| Dialect::of(format, options).delimiter)
 }
 
 impl Dialect {
@@ -186,6 +182,11 @@ impl CsvReader {
         Self::with_columns(names, types, Dialect::of(format, options))
     }
 
+    /// Takes columns that were learnt or declared before.
+    pub fn known(schema: SchemaRef, names: Vec<String>, delimiter: u8, has_header: bool) -> Self {
+        Self { schema, names: names.into(), dialect: Dialect { delimiter, has_header } }
+    }
+
     /// Learns the columns from the beginnings of the files.
     pub fn infer(format: Format, options: &SourceOptions, sample: &Sample) -> Self {
         let dialect = Dialect::of(format, options);
@@ -224,7 +225,7 @@ impl CsvReader {
 
     /// The first record of a file, for a piece that does not begin with it.
     fn first_record(&self, input: &Input, piece: usize) -> Option<ByteRecord> {
-        let Piece { file, extent } = &input.splits.pieces[piece];
+        let Piece { file, extent, .. } = &input.splits.pieces[piece];
         if extent.is_first() {
             return None;
         }
@@ -257,6 +258,15 @@ impl FormatReader for CsvReader {
 
     fn produce(&self, _scan: &Scan, mut pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
         Ok(pieces.try_for_each(|piece| units.push(Unit::Piece(piece)))?)
+    }
+
+    fn form(&self) -> ReaderForm {
+        let Dialect { delimiter, has_header } = self.dialect;
+        ReaderForm::Records { columns: self.schema.clone(), names: self.names.to_vec(), delimiter, has_header }
+    }
+
+    fn delimiter(&self) -> Option<u8> {
+        Some(self.dialect.delimiter)
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {

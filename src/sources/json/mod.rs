@@ -18,6 +18,7 @@ mod value;
 
 use self::decode::BlockDecoder;
 use self::infer::SeenFields;
+use super::encoded::ReaderForm;
 use super::format::{FormatReader, Input, RowsIter, Scan, Stop, Unit};
 use super::line_fields::{LineField, LineFields, OtherFields};
 use super::lines::{cut_lines, produce_lines, utf8};
@@ -27,6 +28,7 @@ use super::spec::ColumnSpec;
 use super::split::Extent;
 use crate::Result;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,7 +36,8 @@ pub(crate) use self::array::to_lines;
 pub(crate) use self::column::fits;
 
 /// What happens to a value that fits no column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Unfit {
     /// It goes to the text column at this index.
     ToColumn(usize),
@@ -87,6 +90,11 @@ impl JsonReader {
         Self { schema: Arc::new(Schema::new(fields)), json_names, unfit }
     }
 
+    /// Takes columns that were learnt or declared before.
+    pub fn known(schema: SchemaRef, json_names: Vec<String>, unfit: Unfit) -> Self {
+        Self { schema, json_names, unfit }
+    }
+
     /// Takes the columns that the user declared.
     pub fn declared(columns: &[ColumnSpec]) -> Self {
         let fields: Vec<Field> =
@@ -122,6 +130,10 @@ impl FormatReader for JsonReader {
             Unfit::ToColumn(_) | Unfit::Reject => OtherFields::Held,
         };
         Some(LineFields { columns: (0..self.schema.fields().len()).map(field).collect(), others })
+    }
+
+    fn form(&self) -> ReaderForm {
+        ReaderForm::Lines { columns: self.schema.clone(), names: self.json_names.clone(), unfit: self.unfit }
     }
 
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter> {
