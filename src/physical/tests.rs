@@ -85,7 +85,7 @@ fn analyze_shows_rows_and_what_each_condition_dropped() {
     let text = words.join(" ");
     assert!(text.contains("x > 3 in 100 dropped 40"), "{text}");
     assert!(text.contains("i < 50 in 60 dropped 30"), "{text}");
-    assert!(text.contains("AnnotateExec: text │ rows 30 bytes"), "{text}");
+    assert!(text.contains("AnnotateExec: text │ rows 30 expected 36 bytes"), "{text}");
 }
 
 #[test]
