@@ -337,9 +337,10 @@ fn a_partition_reads_its_own_files_alone_and_says_which_one_has_changed() {
     let refusal = |bytes: &[u8]| FileScanExec::decode(bytes).unwrap_err().to_string();
     assert!(refusal(&partitions[0]).contains("a.jsonl"));
     let second = block_on(execute(Arc::new(FileScanExec::decode(&partitions[1]).unwrap())));
-    assert_eq!(texts(&second.rows), ["b.jsonl\u{1f}"; 15]);
+    let rows = texts(&second.rows);
+    assert!(rows.len() == 15 && rows.iter().all(|row| row.starts_with("b.jsonl\u{1f}")), "{rows:?}");
     std::fs::write(path("c.jsonl"), "{}\n").unwrap();
-    assert!(refusal(&partitions[2]).contains("has 3 bytes, and had 330"), "{}", refusal(&partitions[2]));
+    assert!(refusal(&partitions[2]).contains("has 3 bytes, and had 285"), "{}", refusal(&partitions[2]));
     std::fs::File::open(path("b.jsonl")).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     assert!(refusal(&partitions[1]).contains("was written after"), "{}", refusal(&partitions[1]));
 }
