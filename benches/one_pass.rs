@@ -16,7 +16,8 @@
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use curator::diag::SourceText;
-use curator::ops::{Args, Cpu, Needs, Registry, Stage};
+use curator::internals::{Needs, PassStage};
+use curator::ops::{Args, Cpu, Registry};
 use curator::{Compiled, Config, Language, Session};
 use std::num::NonZeroUsize;
 
@@ -66,7 +67,7 @@ fn main() {
     println!("{:28} {:>9} {:>8} {:>12} {:>6} {:>8} {:>6}", "", "fused s", "MB/s", "one by one s", "", "plain s", "");
 
     let calls = |of: fn(Needs) -> bool| statistics(of).into_iter().map(|(call, _)| call).collect::<Vec<_>>();
-    let cheap = calls(|needs| needs.stage() == Stage::Scan && needs != Needs::TEXT);
+    let cheap = calls(|needs| needs.stage() == PassStage::Scan && needs != Needs::TEXT);
     let all = calls(|_| true);
     let mut queries = vec![
         (format!("{} cheap statistics", cheap.len()), columns(&cheap)),

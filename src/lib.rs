@@ -37,26 +37,49 @@
 //! ```
 //!
 //! Where to look: [`Session`] is the whole interface, [`Config`] its limits, [`ops`] the operators and how to add one
-//! ([`Session::register`]), [`diag`] the messages about a query, [`exec::Report`] the funnel. The plans are DataFusion's.
+//! ([`Session::register`]), [`diag`] the messages about a query, [`Report`] the funnel. The plans are DataFusion's.
 //! How the parts work together is in ARCHITECTURE.md.
 
-pub mod cli;
-pub mod config;
+mod cli;
+mod config;
 mod cost;
-pub mod dedup;
+mod dedup;
 pub mod diag;
 mod error;
-pub mod exec;
-pub mod gpu;
+mod exec;
+mod gpu;
 mod logical;
 pub mod ops;
 mod optimizer;
 mod physical;
-pub mod session;
-pub mod sinks;
-pub mod sources;
-pub mod syntax;
+mod session;
+mod sinks;
+mod sources;
+mod store;
+mod syntax;
+mod verb;
+mod verbs;
 
-pub use config::Config;
+pub use config::{Config, DeviceChoice};
 pub use error::{Error, Result};
+pub use exec::Report;
 pub use session::{Compiled, ExplainFormat, Language, Plan, Run, Session, Stage};
+pub use syntax::ast::Script;
+
+/// What the `curator` program, the tests and the benchmarks of this package use beyond the interface. They are compiled
+/// as users of the library, so they can only reach what is public; nothing here is promised to anyone else.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::cli::run as run_command_line;
+    pub use crate::config::OPTIONAL_RULES;
+    pub use crate::dedup::{Budget, Components, FixedBudget};
+    pub use crate::diag::render;
+    pub use crate::exec::OutputFile;
+    pub use crate::gpu::{Compiler, Form, Precompiled, Program, Type, Value};
+    pub use crate::ops::{Needs, Stage as PassStage, device_tables};
+    pub use crate::sinks::{RejectsFolder, RunFacts};
+    pub use crate::sources::{FileScanExec, RejectLog};
+    pub use crate::store::{Location, Outbox};
+    pub use crate::syntax::ast::{MacroParam, StatementKind};
+    pub use crate::syntax::{TokenKind, format, is_complete, parse, tokens, tree};
+}

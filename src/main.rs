@@ -6,5 +6,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    curator::cli::run(std::env::args_os())
+    curator::internals::run_command_line(std::env::args_os())
 }

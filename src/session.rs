@@ -8,18 +8,18 @@
 //! next ones: settings, `LET`s, `DEFINE`s, SQL tables.
 
 mod check;
-
-pub use check::Checked;
+mod identity;
+mod work;
 
 use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
-use crate::exec::{Ledger, Progress, Report, RunLog};
+use crate::exec::{Progress, Report};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
-use crate::{Config, Error, Result, exec, physical, syntax};
+use crate::{Config, Error, Result, exec, physical, syntax, verbs};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
@@ -31,6 +31,7 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execut
 use futures::StreamExt;
 use std::sync::Arc;
 use std::time::Instant;
+use work::{Purpose, Work};
 
 /// The language a text is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,11 +83,25 @@ pub struct Plan {
     pub logical: LogicalPlan,
     /// As the analyzer made it, where the binder asked it, so that it need not be asked again.
     analyzed: Option<LogicalPlan>,
+    /// The statement as it is written.
+    text: Option<Arc<str>>,
 }
 
 impl From<Bound> for Plan {
     fn from(Bound { logical, analyzed }: Bound) -> Self {
-        Self { logical, analyzed }
+        Self { logical, analyzed, text: None }
+    }
+}
+
+impl From<LogicalPlan> for Plan {
+    fn from(logical: LogicalPlan) -> Self {
+        Self { logical, analyzed: None, text: None }
+    }
+}
+
+impl Plan {
+    fn with_text(self, text: &str) -> Self {
+        Self { text: Some(text.trim().into()), ..self }
     }
 }
 
@@ -130,7 +145,7 @@ impl Session {
         self.scope.parameters.insert(name.to_string(), Parameter::parse(value));
     }
 
-    /// Text to statements. Files named in earlier texts are looked at anew.
+    /// Text to statements. Files named in earlier texts are looked at again.
     pub fn parse(&self, source: &SourceText, language: Language) -> Result<Script> {
         self.opened.forget();
         syntax::parse(source, language == Language::Sql).map_err(Error::Query)
@@ -172,7 +187,7 @@ impl Session {
                         |error| vec![Diagnostic::error(Code::Plan, error.to_string(), source, statement.span)],
                     )?,
                 };
-                Ok(Compiled::Query(Plan { logical: LogicalPlan::DescribeTable(described), analyzed: None }))
+                Ok(Compiled::Query(LogicalPlan::DescribeTable(described).into()))
             }
             StatementKind::Explain { analyze, verbose, statement } => match self.statement(source, statement)? {
                 Compiled::Query(plan) => Ok(Compiled::Explain { plan, analyze: *analyze, verbose: *verbose }),
@@ -183,9 +198,13 @@ impl Session {
                     statement.span,
                 )]),
             },
-            StatementKind::Query(pipeline) => Ok(Compiled::Query(self.bind(source, pipeline)?.into())),
+            StatementKind::Query(pipeline) => {
+                let plan = Plan::from(self.bind(source, pipeline)?);
+                Ok(Compiled::Query(plan.with_text(source.slice(statement.span))))
+            }
             StatementKind::Sql(slice) => {
-                Ok(Compiled::Query(logical::bind_sql(self.context(), source, slice.span)?.into()))
+                let plan = Plan::from(logical::bind_sql(self.context(), source, slice.span)?);
+                Ok(Compiled::Query(plan.with_text(source.slice(statement.span))))
             }
         }
     }
@@ -201,6 +220,7 @@ impl Session {
             scope: &self.scope,
             state: &self.state,
             opened: &self.opened,
+            rooms: verbs::ROOMS,
         }
     }
 
@@ -281,9 +301,10 @@ impl Session {
         Ok(text)
     }
 
-    /// Runs a plan and shows, per operator, rows, bytes and time, and per conjunct the rows it dropped.
+    /// Runs a plan and shows, per operator, rows, bytes and time, and per conjunct the rows it dropped. Nothing of it is
+    /// committed: files and indexes stay as they are.
     pub async fn explain_analyze(&self, plan: &Plan) -> Result<(String, Report)> {
-        let mut run = self.execute(plan).await?;
+        let mut run = self.start(plan, Purpose::Measure).await?;
         while let Some(batch) = run.next().await {
             batch?;
         }
@@ -307,46 +328,36 @@ impl Session {
         planned(&self.state, plan).await
     }
 
-    /// Starts a plan.
+    /// Starts a plan. A query with `INTO` takes the places that it will change for itself, or fails at once.
     pub async fn execute(&self, plan: &Plan) -> Result<Run> {
+        self.start(plan, Purpose::Commit).await
+    }
+
+    async fn start(&self, plan: &Plan, purpose: Purpose) -> Result<Run> {
         let started = Instant::now();
-        let write = physical::write_of(&plan.logical);
-        let rejects =
-            Arc::new(RejectLog::new(write.as_ref().and_then(|write| write.rejects.clone()), self.config.strict));
-        let log = Arc::new(RunLog::default());
-        let ledger = write.as_ref().and_then(|write| Some(Ledger::new(write.rejects.clone()?, write.reject_detail)));
-        let ledger = ledger.map(Arc::new);
         if let LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) = &plan.logical {
             // Tables and views live in the catalog that all of this session's states share.
             let frame =
                 SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
+            let schema = stream.schema();
             let plan: Arc<dyn ExecutionPlan> =
                 Arc::new(datafusion::physical_plan::empty::EmptyExec::new(stream.schema()));
-            return Ok(Run {
-                schema: stream.schema(),
-                stream,
-                plan,
-                rejects,
-                ledger,
-                log,
-                writes: true,
-                started,
-                opened: self.opened.clone(),
-                hardware: None,
-            });
+            let work = Work::of_rows(RejectLog::new(None, self.config.strict));
+            let opened = self.opened.clone();
+            return Ok(Run { schema, stream, plan, work, writes: true, started, opened, hardware: None });
         }
         let physical = self.plan(plan).await?;
-        let mut config = self.state.config().clone().with_extension(rejects.clone()).with_extension(log.clone());
-        if let Some(ledger) = &ledger {
-            config = config.with_extension(ledger.clone());
-        }
-        let task = Arc::new(TaskContext::from(&self.state).with_session_config(config));
+        let work = match physical::write_of(&plan.logical) {
+            Some(write) => Work::begin(self, plan, &write, purpose)?,
+            None => Work::of_rows(RejectLog::new(None, self.config.strict)),
+        };
+        let writes = work.writes();
+        let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
         let stream = execute_stream(physical.clone(), task)?;
-        let writes = write.is_some();
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
         let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
-        Ok(Run { schema, stream, plan: physical, rejects, ledger, log, writes, started, opened, hardware })
+        Ok(Run { schema, stream, plan: physical, work, writes, started, opened, hardware })
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -362,7 +373,7 @@ impl Session {
         let functions = self.state.scalar_functions().keys().chain(self.state.aggregate_functions().keys());
         let mut names: Vec<String> =
             macros.chain(functions.cloned()).chain(self.state.window_functions().keys().cloned()).collect();
-        names.extend(logical::TABLE_FUNCTIONS.iter().map(|(name, _)| name.to_string()));
+        names.extend(verbs::table_functions().map(str::to_string));
         names.sort();
         names.dedup();
         names
@@ -380,14 +391,12 @@ async fn planned(state: &SessionState, plan: &Plan) -> Result<Arc<dyn ExecutionP
     Ok(state.query_planner().create_physical_plan(&optimized(state, plan)?, state).await?)
 }
 
-/// A query under way. Dropping it cancels it; unfinished outputs are removed.
+/// A query under way. Dropping it cancels it; nothing that it has staged becomes visible.
 pub struct Run {
     schema: SchemaRef,
     stream: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
-    rejects: Arc<RejectLog>,
-    ledger: Option<Arc<Ledger>>,
-    log: Arc<RunLog>,
+    work: Work,
     writes: bool,
     started: Instant,
     opened: Arc<OpenedFiles>,
@@ -397,6 +406,7 @@ pub struct Run {
 impl Drop for Run {
     /// Device memory that was kept for later batches is given back, however the run ended.
     fn drop(&mut self) {
+        self.work.give_up();
         if let Some(hardware) = &self.hardware {
             hardware.release_unused();
         }
@@ -414,7 +424,7 @@ impl Run {
         self.writes
     }
 
-    /// The next batch of rows. After the last, rejects are put in their place.
+    /// The next batch of rows. After the last, everything that the run made is committed.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
         loop {
             return match self.stream.next().await {
@@ -423,27 +433,20 @@ impl Run {
                 Some(Ok(batch)) => Some(Ok(batch)),
                 Some(Err(error)) => {
                     // Before the error is seen, so that no half-written file is left when the program ends on it.
-                    if let Some(ledger) = &self.ledger {
-                        ledger.give_up();
-                    }
+                    self.work.give_up();
                     Some(Err(Error::from(error)))
                 }
                 None => {
                     if self.writes {
                         self.opened.forget();
                     }
-                    self.finish().err().map(Err)
+                    let steps = exec::report(self.plan.as_ref(), self.work.log()).steps;
+                    let ended = self.work.end(&steps);
+                    self.work.give_up();
+                    ended.err().map(Err)
                 }
             };
         }
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.rejects.finish()?;
-        if let Some(ledger) = self.ledger.take() {
-            self.log.add_dropped(ledger.finish()?);
-        }
-        self.log.commit()
     }
 
     /// A handle that tells how far the run is while `next` is awaited elsewhere.
@@ -454,8 +457,8 @@ impl Run {
 
     /// What happened, once `next` gave `None`.
     pub fn report(&self) -> Report {
-        let mut report = exec::report(self.plan.as_ref(), &self.log);
-        let rejected = self.rejects.summary();
+        let mut report = exec::report(self.plan.as_ref(), self.work.log());
+        let rejected = self.work.rejected();
         report.rejected = rejected.by_kind.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
         report.rejected_examples = rejected.first;
         report.rejects_path = rejected.written_to;

@@ -25,6 +25,7 @@ mod suite {
     mod messy;
     mod one_pass;
     mod operators;
+    mod outputs;
     mod pairs;
     mod plans;
     mod presets;

@@ -1,6 +1,6 @@
 //! Connected components of pairs: on disk in a given memory, and in memory with one thread and more.
 
-use curator::dedup::{Budget, Components, FixedBudget};
+use curator::internals::{Budget, Components, FixedBudget};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use curator::diag::SourceText;
-use curator::syntax::{format, is_complete, parse, tree};
+use curator::internals::{format, is_complete, parse, tree};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -2,7 +2,7 @@
 //!
 //! Not here: the arguments of one subcommand, which are in its file.
 
-use super::{calibrate, check, explain, fmt, gpu, index, ops, query, repl, settings, shell};
+use super::{calibrate, check, explain, fmt, gpu, index, ops, query, repl, settings, shell, verify};
 use crate::config::{DeviceChoice, parse_bytes};
 use crate::diag::SourceText;
 use crate::{Config, Error, Language, Result, Session};
@@ -34,6 +34,7 @@ pub enum Command {
     Fmt(fmt::Args),
     Ops(ops::Args),
     Settings(settings::Args),
+    Verify(verify::Args),
     Index(index::Args),
     Gpu(gpu::Args),
     Calibrate(calibrate::Args),

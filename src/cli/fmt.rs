@@ -58,7 +58,7 @@ fn format_one(file: &Path, args: &Args) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the file anew or leaves it as it was; a link keeps pointing, permissions stay.
+/// Writes the file again or leaves it as it was; a link keeps pointing, permissions stay.
 fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let file = file.canonicalize()?;
     let folder = file.parent().unwrap_or(Path::new("."));

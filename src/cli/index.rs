@@ -41,6 +41,11 @@ enum Command {
         /// The folder of the index.
         folder: PathBuf,
     },
+    /// Undo the last append to an index, or the last merge: it is as it was before.
+    Rollback {
+        /// The folder of the index.
+        folder: PathBuf,
+    },
     /// Read every byte of an index and check it; exit with 1 if something is wrong.
     Verify {
         /// The folder of the index.
@@ -78,6 +83,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 plural(report.n_records_after, record),
                 bytes_text(report.n_bytes_after),
             ));
+        }
+        Command::Rollback { folder } => {
+            let report = index::rollback(&folder)?;
+            let removed = plural(report.n_docs_removed, "document");
+            let left = plural(report.n_docs, "document");
+            terminal::say(&format!("removed {removed} of run {}; {left} left", report.run));
         }
         Command::Verify { folder } => {
             let found = index::verify(&folder)?;

@@ -1,11 +1,11 @@
-//! Ctrl-C: the first asks the work to stop, more end the process.
+//! Ctrl-C and its like: the first asks the work to stop, more end the process.
 //!
 //! Work that is asked to stop is dropped, and dropping removes half-written files. A thread that is stuck, in a
 //! write to a pager or in one long step of a join, cannot be asked: a command then ends by itself soon, and
 //! pressing again always gets out.
 
 use super::terminal::{say, wake_blocked_writers};
-use crate::{Error, Result, sinks};
+use crate::{Error, Result, store};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
-/// Hears Ctrl-C and SIGTERM for as long as the process lives.
+/// Hears Ctrl-C, SIGTERM and SIGHUP for as long as the process lives.
 #[derive(Clone)]
 pub struct Interrupt {
     presses: Arc<AtomicUsize>,
@@ -25,9 +25,13 @@ pub struct Interrupt {
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Interrupt {
-    /// For a command: Ctrl-C or SIGTERM stops it, a second one ends the process.
+    /// For a command: Ctrl-C, SIGTERM or a terminal that goes away stops it, a second one ends the process.
     pub fn of_command() -> Self {
-        Self::of(&[SignalKind::interrupt(), SignalKind::terminate()], 2, Some(GRACE))
+        let mut kinds = vec![SignalKind::interrupt(), SignalKind::terminate()];
+        if !ignores_hangups() {
+            kinds.push(SignalKind::hangup());
+        }
+        Self::of(&kinds, 2, Some(GRACE))
     }
 
     /// For a prompt: Ctrl-C stops the query; three that nobody answers end the process. SIGTERM always does.
@@ -91,6 +95,14 @@ impl Interrupt {
     }
 }
 
+/// Whether the process was started to outlive its terminal (`nohup`), or nobody can tell.
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The least bit is the first signal, which is SIGHUP.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & 1 == 1)
+}
+
 /// Wakes a thread that Ctrl-C left waiting for its terminal (see [`wake_blocked_writers`]). The terminal throws output
 /// away some time after it sent the signal, so once is not enough.
 async fn wake_writers() {
@@ -102,7 +114,7 @@ async fn wake_writers() {
 
 /// Ends the process without waiting for its threads.
 fn end() -> ! {
-    sinks::remove_unfinished();
+    store::remove_unfinished();
     say("interrupted");
     std::process::exit(130)
 }

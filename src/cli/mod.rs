@@ -23,6 +23,7 @@ mod run;
 mod settings;
 mod shell;
 mod terminal;
+mod verify;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -55,6 +56,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fmt(args) => fmt::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Settings(args) => settings::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Index(args) => index::run(args),
         Command::Gpu(args) => gpu::run(args),
         Command::Calibrate(args) => calibrate::run(args),

@@ -9,7 +9,9 @@ use crate::diag::Severity;
 use crate::exec::Report;
 use crate::{Compiled, Error, Result, Session, bug};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Tables of more rows than this are for another format.
@@ -38,6 +40,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
+    // Where it cannot be written, it is better to know now.
+    let report = args.report.as_ref().map(ReportFile::open).transpose()?;
     let mut reports = vec![];
     let result = process::block_on(args.session.config().threads, async {
         let interrupt = Interrupt::of_command();
@@ -59,8 +63,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
         };
         interrupt.or_stop(work).await
     });
-    if let Some(path) = &args.report {
-        write_report(path, &reports, result.as_ref().err())?;
+    if let Some(report) = report
+        && let Err(error) = report.write(&reports, result.as_ref().err())
+    {
+        // The outputs do not depend on it: they are committed, or the run's own error says why not.
+        terminal::say(&format!("error: the report could not be written: {error}"));
+        return result.map(|()| {
+            terminal::say("the outputs of the query are complete");
+            ExitCode::from(1)
+        });
     }
     result.map(|()| ExitCode::SUCCESS)
 }
@@ -106,11 +117,29 @@ fn report_json(text: &str, report: &Report) -> Result<Value> {
     Ok(value)
 }
 
-fn write_report(path: &Path, reports: &[Value], error: Option<&Error>) -> Result<()> {
-    let report = json!({
-        "curator": env!("CARGO_PKG_VERSION"),
-        "queries": reports,
-        "error": error.map(ToString::to_string),
-    });
-    std::fs::write(path, format!("{report:#}\n")).map_err(|error| Error::io(path, error))
+/// The file of `--report`.
+struct ReportFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ReportFile {
+    /// An earlier report stays until there is a new one.
+    fn open(path: &PathBuf) -> Result<Self> {
+        let opened = File::options().create(true).truncate(false).write(true).open(path);
+        Ok(Self { path: path.clone(), file: opened.map_err(|error| Error::io(path, error))? })
+    }
+
+    fn write(mut self, reports: &[Value], error: Option<&Error>) -> Result<()> {
+        let report = json!({
+            "curator": env!("CARGO_PKG_VERSION"),
+            "queries": reports,
+            "error": error.map(ToString::to_string),
+        });
+        // A device has no length.
+        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let cut = if is_file { self.file.set_len(0) } else { Ok(()) };
+        let written = cut.and_then(|()| self.file.write_all(format!("{report:#}\n").as_bytes()));
+        written.map_err(|error| Error::io(&self.path, error))
+    }
 }

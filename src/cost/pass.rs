@@ -1,6 +1,6 @@
 //! What a pass over a document costs: statistics that are computed together share the walks over its text.
 //!
-//! The dearest statistic pays for the walk; a further one adds a part of its own price, unless it wants a table or n-grams
+//! The most expensive statistic pays for the walk; a further one adds a part of its own price, unless it wants a table or n-grams
 //! that none before it does, which are found in a walk of their own.
 
 use super::TEXT_BYTES_PER_ROW;

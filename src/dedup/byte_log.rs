@@ -28,6 +28,7 @@ impl ByteLog {
         self.len_bytes
     }
 
+    #[cfg(test)]
     pub(super) fn has_spilled(&self) -> bool {
         self.file.is_some()
     }

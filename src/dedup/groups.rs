@@ -14,6 +14,7 @@
 
 use super::Budget;
 use super::claim::Claim;
+use super::numbering::Numbering;
 use super::sorted::{Sorted, Source};
 use super::spill_file::SpillFile;
 use crate::Result;
@@ -137,6 +138,8 @@ pub struct Groups<const N: usize> {
     distinct: bool,
     /// Equal records were looked for in vain: not again.
     mostly_distinct: bool,
+    /// What the last words, packed rows, become when records are read.
+    numbering: Option<Arc<Numbering>>,
 }
 
 impl<const N: usize> Groups<N> {
@@ -152,12 +155,19 @@ impl<const N: usize> Groups<N> {
 
     pub(super) fn with_cut(budget: &Arc<dyn Budget>, cut: Cut) -> Self {
         let parts = (0..N_PARTS).map(|_| Part::empty(budget)).collect();
-        Self { budget: Arc::clone(budget), cut, parts, file: None, distinct: false, mostly_distinct: false }
+        let budget = Arc::clone(budget);
+        Self { budget, cut, parts, file: None, distinct: false, mostly_distinct: false, numbering: None }
     }
 
     /// Keeps one of equal records.
     pub fn distinct(mut self) -> Self {
         self.distinct = true;
+        self
+    }
+
+    /// The rows of the records were [`packed`](super::packed), and get their numbers now.
+    pub fn numbered(mut self, numbering: &Arc<Numbering>) -> Self {
+        self.numbering = Some(Arc::clone(numbering));
         self
     }
 
@@ -199,13 +209,13 @@ impl<const N: usize> Groups<N> {
         if self.file.is_some() {
             self.spill()?;
         }
-        Ok(Sorted::new(&self.budget, self.parts, self.file, self.distinct))
+        Ok(Sorted::new(&self.budget, self.parts, self.file, self.numbering, self.distinct))
     }
 
     /// Takes the records of one part out of the store, in no order; more can be added to it and to others.
     pub(super) fn take_part(&mut self, place: usize) -> Source<N> {
         let part = std::mem::replace(&mut self.parts[place], Part::empty(&self.budget));
-        Source { part, file: self.file.clone() }
+        Source { part, file: self.file.clone(), numbering: self.numbering.clone() }
     }
 
     /// The smallest value that belongs into a part; for the number of parts, one past the largest.

@@ -4,7 +4,8 @@
 //! keys of rows ──groups──► pairs ──components──► clusters ──survivors──► the fate of each row
 //!                    └──near_kept──► who stays, and who belongs to whom ──────┘
 //! ```
-//! Algorithms on numbers and texts: rows are counted from 0 in input order, memory and temporary files come from a
+//! Algorithms on numbers and texts: rows are counted from 0 in input order, also where they come in partitions
+//! (`numbering.rs`); memory and temporary files come from a
 //! [`Budget`], and results do not depend on threads, batches or the budget.
 //! Not here: plans, streams and files of documents (`exec::dedup`), signatures of texts (`ops::dedup`).
 
@@ -19,6 +20,7 @@ mod groups;
 pub mod index;
 mod memory;
 mod near_kept;
+mod numbering;
 mod pairs;
 mod preference;
 mod row_store;
@@ -34,22 +36,24 @@ mod threads;
 mod word_log;
 
 pub use budget::{Budget, FixedBudget};
-pub use components::{Clusters, Components};
+pub use components::Components;
 pub use decontaminate::{
-    CutMatcher, CutMatcherBuilder, Cutting, CuttingMatch, DropHit, DropMatcher, DropMatcherBuilder, TaskNgrams,
-    TaskReport,
+    CutMatcher, CutMatcherBuilder, Cutting, DropMatcher, DropMatcherBuilder, TaskNgrams, TaskReport,
 };
-pub use groups::{FLOOR_BYTES, Groups};
+pub use groups::Groups;
 pub use memory::{exact_memory_bytes, fuzzy_memory_bytes};
-pub use near_kept::{Belongings, MOST_COMPARED, SharedKeys};
-pub use pairs::{Candidates, PairCounts, star_and_chain};
+pub use near_kept::{Belongings, SharedKeys};
+pub use numbering::{Numbering, Positions, packed};
+pub use pairs::Candidates;
+#[cfg(test)]
+pub use pairs::PairCounts;
+#[cfg(test)]
+pub use pairs::star_and_chain;
 pub use preference::Preference;
 pub use row_store::{RowStore, StoredRows};
-pub use semantic::{
-    Comparers, Needs as SemanticNeeds, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome,
-};
+pub use semantic::{Comparers, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
 pub use sorted::Sorted;
-pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, Tally, TooLittle, cut_text};
+pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, TooLittle, cut_text};
 pub use spec::{
     Against, AgainstMode, Decontaminate, DecontaminateMode, Exact, ExtraColumn, Fuzzy, Keep, KeepWhich, Lines,
     LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,

@@ -38,11 +38,6 @@ impl Candidates {
         Self { pairs: Groups::by_row(budget, n_rows).distinct() }
     }
 
-    /// Memory that so many pairs need in order to stay off the disk.
-    pub fn memory_bytes(n_pairs: u64) -> u64 {
-        Groups::<2>::memory_bytes(n_pairs)
-    }
-
     /// The pairs of one group: rows ascending.
     pub fn add_group(&mut self, rows: &[u64]) -> Result<()> {
         star_and_chain(rows, |pair| self.pairs.push(pair))
@@ -96,6 +91,7 @@ impl Candidates {
     }
 
     /// True if pairs went to disk.
+    #[cfg(test)]
     pub fn has_spilled(&self) -> bool {
         self.pairs.has_spilled()
     }

@@ -6,6 +6,7 @@
 
 use super::Budget;
 use super::byte_log::ByteLog;
+use super::numbering::Numbering;
 use crate::{Result, bug};
 use std::sync::Arc;
 
@@ -35,11 +36,6 @@ impl RowStore {
         Self { first_rows: Some(Vec::new()), ..Self::new(budget) }
     }
 
-    /// Memory that so many rows with so many bytes in all need in order to stay off the disk.
-    pub fn memory_bytes(n_rows: u64, n_bytes: u64, is_sparse: bool) -> u64 {
-        n_bytes.saturating_add(n_rows.saturating_mul(if is_sparse { 16 } else { 8 }))
-    }
-
     /// The bytes of the next row: the one after the last that was pushed.
     pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.push_row(self.next_row, bytes)
@@ -64,6 +60,7 @@ impl RowStore {
     }
 
     /// True if rows went to disk.
+    #[cfg(test)]
     pub fn has_spilled(&self) -> bool {
         self.bytes.has_spilled() || self.ends.has_spilled()
     }
@@ -72,26 +69,60 @@ impl RowStore {
     pub fn finish(mut self) -> Result<StoredRows> {
         self.bytes.flush()?;
         self.ends.flush()?;
-        Ok(StoredRows { bytes: self.bytes, ends: self.ends, first_rows: self.first_rows, n_rows: self.n_rows })
+        let part = Part { bytes: self.bytes, ends: self.ends, first_rows: self.first_rows, n_rows: self.n_rows };
+        Ok(StoredRows { parts: vec![part], numbering: None })
     }
 }
 
 /// Byte strings by their rows; readable from several threads.
 pub struct StoredRows {
+    parts: Vec<Part>,
+    /// Which part a row is in, and where, if there are several.
+    numbering: Option<Arc<Numbering>>,
+}
+
+impl StoredRows {
+    /// What each partition stored, by the numbers of the rows.
+    pub fn of_partitions(stored: Vec<StoredRows>, numbering: &Arc<Numbering>) -> Self {
+        let parts: Vec<Part> = stored.into_iter().flat_map(|stored| stored.parts).collect();
+        let numbering = Some(Arc::clone(numbering)).filter(|_| parts.len() > 1);
+        Self { parts, numbering }
+    }
+
+    /// Rows that are stored.
+    #[cfg(test)]
+    pub fn n_rows(&self) -> u64 {
+        self.parts.iter().map(|part| part.n_rows).sum()
+    }
+
+    /// Puts the bytes of `row` in place of what is in `bytes`; false, and nothing, if the row is not stored.
+    pub fn get(&self, row: u64, bytes: &mut Vec<u8>) -> Result<bool> {
+        let (part, row) = self.place_of(row);
+        self.parts[part].get(row, bytes)
+    }
+
+    /// Puts the bytes of `row` from `start` on in place of the first of `bytes`, as far as both go; returns how many the
+    /// row has in all.
+    pub fn get_from(&self, row: u64, start: u64, bytes: &mut [u8]) -> Result<u64> {
+        let (part, row) = self.place_of(row);
+        self.parts[part].get_from(row, start, bytes)
+    }
+
+    fn place_of(&self, row: u64) -> (usize, u64) {
+        self.numbering.as_ref().map_or((0, row), |numbering| numbering.place_of(row))
+    }
+}
+
+/// The byte strings of one partition.
+struct Part {
     bytes: ByteLog,
     ends: ByteLog,
     first_rows: Option<Vec<u64>>,
     n_rows: u64,
 }
 
-impl StoredRows {
-    /// Rows that are stored.
-    pub fn n_rows(&self) -> u64 {
-        self.n_rows
-    }
-
-    /// Puts the bytes of `row` in place of what is in `bytes`; false, and nothing, if the row is not stored.
-    pub fn get(&self, row: u64, bytes: &mut Vec<u8>) -> Result<bool> {
+impl Part {
+    fn get(&self, row: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         bytes.clear();
         let Some((start, end)) = self.range(row)? else { return Ok(false) };
         let n_bytes = usize::try_from(end - start).map_err(|_| bug!("row {row} has {} bytes", end - start))?;
@@ -100,9 +131,7 @@ impl StoredRows {
         Ok(true)
     }
 
-    /// Puts the bytes of `row` from `start` on in place of the first of `bytes`, as far as both go; returns how many the
-    /// row has in all.
-    pub fn get_from(&self, row: u64, start: u64, bytes: &mut [u8]) -> Result<u64> {
+    fn get_from(&self, row: u64, start: u64, bytes: &mut [u8]) -> Result<u64> {
         let Some((first, end)) = self.range(row)? else { return Ok(0) };
         let n_bytes = (end - first).saturating_sub(start).min(bytes.len() as u64) as usize;
         self.bytes.read_at(first + start, &mut bytes[..n_bytes])?;

@@ -7,6 +7,7 @@
 
 use super::claim::Claim;
 use super::groups::{Cut, Groups, Part};
+use super::numbering::Numbering;
 use super::spill_file::SpillFile;
 use super::{Budget, threads};
 use crate::Result;
@@ -29,6 +30,8 @@ const PARALLEL_RECORDS: u64 = 1 << 15;
 pub(super) struct Source<const N: usize> {
     pub(super) part: Part<N>,
     pub(super) file: Option<Arc<SpillFile>>,
+    /// What the last words, packed rows, become.
+    pub(super) numbering: Option<Arc<Numbering>>,
 }
 
 /// Sorted records, or one record so many times.
@@ -56,10 +59,12 @@ impl<const N: usize> Sorted<N> {
         budget: &Arc<dyn Budget>,
         parts: Vec<Part<N>>,
         file: Option<Arc<SpillFile>>,
+        numbering: Option<Arc<Numbering>>,
         distinct: bool,
     ) -> Self {
         let parts = parts.into_iter().filter(|part| part.n_records() > 0);
-        let pending = parts.map(|part| Item::Source(Source { part, file: file.clone() })).collect();
+        let source = |part| Item::Source(Source { part, file: file.clone(), numbering: numbering.clone() });
+        let pending = parts.map(source).collect();
         let n_threads = budget.n_threads();
         Self { budget: Arc::clone(budget), pending, current: None, distinct, n_threads }
     }
@@ -183,7 +188,11 @@ impl<const N: usize> Sorted<N> {
                 Ok(())
             })?;
         } else {
+            let numbering = source.numbering;
             (records, claim) = source.part.into_memory();
+            if numbering.is_some() {
+                records.iter_mut().for_each(|record| *record = numbered(numbering.as_deref(), *record));
+            }
         }
         sort(&mut records);
         if self.distinct {
@@ -215,7 +224,8 @@ impl<const N: usize> Sorted<N> {
         if source.part.is_on_disk() {
             source.for_each(|record| pieces.push(*record))?;
         } else {
-            source.part.drain_memory(|record| pieces.push(record))?;
+            let numbering = source.numbering;
+            source.part.drain_memory(|record| pieces.push(numbered(numbering.as_deref(), record)))?;
         }
         for item in pieces.finish()?.pending.into_iter().rev() {
             self.pending.push_front(item);
@@ -251,9 +261,19 @@ fn sort<const N: usize>(records: &mut [[u64; N]]) {
     }
 }
 
+/// A record with its row's number in place of the packed row.
+#[inline]
+fn numbered<const N: usize>(numbering: Option<&Numbering>, mut record: [u64; N]) -> [u64; N] {
+    if let Some(numbering) = numbering {
+        record[N - 1] = numbering.number_of_packed(record[N - 1]);
+    }
+    record
+}
+
 impl<const N: usize> Source<N> {
-    /// Calls `f` with each record as it lies there.
+    /// Calls `f` with each record, in the order in which they lie there.
     pub(super) fn for_each(&self, mut f: impl FnMut(&[u64; N]) -> Result<()>) -> Result<()> {
+        let mut f = |record: &[u64; N]| f(&numbered(self.numbering.as_deref(), *record));
         self.part.in_memory().try_for_each(&mut f)?;
         let Some(file) = &self.file else { return Ok(()) };
         let mut buffer = vec![0; READ_BYTES / (8 * N) * (8 * N)];

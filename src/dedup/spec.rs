@@ -225,7 +225,7 @@ pub struct Against {
     pub mode: AgainstMode,
 }
 
-/// What a run does to the index it is held against.
+/// What a run does to the index it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgainstMode {
     /// The rows of this run are added when it ends well.

@@ -5,8 +5,9 @@
 //! Invariant: the same clusters and keys give the same fates.
 
 use super::groups::Groups;
+use super::numbering::Numbering;
 use super::row_store::StoredRows;
-use super::sorted::Sorted;
+use super::word_log::WordLog;
 use super::{Budget, KeepWhich};
 use crate::Result;
 use std::iter::Peekable;
@@ -158,27 +159,52 @@ impl Survivors {
     }
 
     /// Rows that go.
+    #[cfg(test)]
     pub fn n_dropped(&self) -> u64 {
         self.n_dropped
     }
 
     /// True if fates went to disk.
+    #[cfg(test)]
     pub fn has_spilled(&self) -> bool {
         self.fates.has_spilled()
     }
 
     /// The fates in row order.
     pub fn finish(self) -> Result<FateReader> {
-        Ok(FateReader { fates: self.fates.finish()?.peekable() })
+        Ok(FateReader::of(self.fates.finish()?))
     }
 }
 
 /// Fates in row order.
 pub struct FateReader {
-    fates: Peekable<Sorted<5>>,
+    fates: Peekable<Box<dyn Iterator<Item = Result<[u64; 5]>> + Send>>,
 }
 
 impl FateReader {
+    fn of(records: impl Iterator<Item = Result<[u64; 5]>> + Send + 'static) -> Self {
+        let records: Box<dyn Iterator<Item = Result<[u64; 5]>> + Send> = Box::new(records);
+        Self { fates: records.peekable() }
+    }
+
+    /// The fates of each partition's rows.
+    pub fn of_partitions(self, numbering: &Numbering, budget: &Arc<dyn Budget>) -> Result<Vec<FateReader>> {
+        if numbering.n_partitions() == 1 {
+            return Ok(vec![self]);
+        }
+        let mut dealt: Vec<WordLog> = (0..numbering.n_partitions()).map(|_| WordLog::new(budget)).collect();
+        for record in self.fates {
+            let record = record?;
+            let (partition, _) = numbering.place_of(record[0]);
+            record.into_iter().try_for_each(|word| dealt[partition].push(word))?;
+        }
+        let reader = |mut log: WordLog| {
+            log.flush()?;
+            Ok(Self::of(log.into_records()))
+        };
+        dealt.into_iter().map(reader).collect()
+    }
+
     /// The fate of `row`; none if it has no duplicate. Rows are asked for in ascending order.
     pub fn next_for(&mut self, row: u64) -> Result<Option<Fate>> {
         while self.fates.next_if(|fate| matches!(fate, Ok(record) if record[0] < row)).is_some() {}

@@ -3,6 +3,7 @@
 use super::Budget;
 use super::byte_log::ByteLog;
 use crate::Result;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What is read at a time.
@@ -43,6 +44,11 @@ impl WordLog {
         Ok(u64::from_le_bytes(bytes))
     }
 
+    /// The numbers, `N` at a time.
+    pub(super) fn into_records<const N: usize>(self) -> Records<N> {
+        Records { log: self, offset: 0, buffer: VecDeque::new() }
+    }
+
     /// Calls `f` with each number in turn.
     pub(super) fn for_each(&self, mut f: impl FnMut(u64) -> Result<()>) -> Result<()> {
         let mut buffer = vec![0; READ_BYTES];
@@ -54,5 +60,39 @@ impl WordLog {
             buffer[..n_bytes].as_chunks::<8>().0.iter().try_for_each(|word| f(u64::from_le_bytes(*word)))?;
         }
         Ok(())
+    }
+}
+
+/// The numbers of a log that was flushed, from the first, `N` at a time.
+pub(super) struct Records<const N: usize> {
+    log: WordLog,
+    offset: u64,
+    buffer: VecDeque<[u64; N]>,
+}
+
+impl<const N: usize> Records<N> {
+    fn fill(&mut self) -> Result<()> {
+        let record_bytes = 8 * N as u64;
+        let n_bytes = (self.log.bytes.len_bytes() - self.offset).min(READ_BYTES as u64 / record_bytes * record_bytes);
+        let mut bytes = vec![0; n_bytes as usize];
+        self.log.bytes.read_at(self.offset, &mut bytes)?;
+        self.offset += n_bytes;
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        let record = |bytes: &[u8]| std::array::from_fn(|at| word(&bytes[8 * at..8 * at + 8]));
+        self.buffer.extend(bytes.chunks_exact(8 * N).map(record));
+        Ok(())
+    }
+}
+
+impl<const N: usize> Iterator for Records<N> {
+    type Item = Result<[u64; N]>;
+
+    fn next(&mut self) -> Option<Result<[u64; N]>> {
+        if self.buffer.is_empty()
+            && let Err(error) = self.fill()
+        {
+            return Some(Err(error));
+        }
+        self.buffer.pop_front().map(Ok)
     }
 }

@@ -10,7 +10,7 @@ mod suggest;
 
 pub use render::{render, render_all};
 pub use source::{SourceText, Span};
-pub use suggest::{did_you_mean, nearest};
+pub(crate) use suggest::{did_you_mean, nearest};
 
 /// The stable number of a kind of message. `curator` users can search for it, tests can pin it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +51,8 @@ pub enum Code {
     Unsupported,
     /// The output is in the way of an existing file.
     OutputExists,
+    /// The output is an input of the same statement.
+    OutputIsInput,
     /// Understood and planned wrongly by the query's own logic (anything else the planner refuses).
     Plan,
 }
@@ -78,6 +80,7 @@ impl Code {
             Code::Unsupported => "Q002",
             Code::OutputExists => "Q003",
             Code::Plan => "Q004",
+            Code::OutputIsInput => "Q005",
         }
     }
 }

@@ -8,18 +8,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Something that is shared out in whole parts.
 #[derive(Debug)]
-pub struct Door {
+pub struct ShareSemaphore {
     parts: Arc<Semaphore>,
     n_parts: u32,
 }
 
 /// Leave to use some parts; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Ticket {
+pub(crate) struct SharePermit {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Door {
+impl ShareSemaphore {
     /// So many parts.
     pub fn new(n_parts: u32) -> Self {
         Self { parts: Arc::new(Semaphore::new(n_parts as usize)), n_parts }
@@ -30,26 +30,26 @@ impl Door {
         self.n_parts
     }
 
-    /// A ticket for so many parts, or for all there are, if they are free now. None are always free.
-    pub(super) fn try_enter(&self, n_parts: u32) -> Option<Ticket> {
+    /// A permit for so many parts, or for all there are, if they are free now. None are always free.
+    pub(super) fn try_acquire(&self, n_parts: u32) -> Option<SharePermit> {
         if n_parts == 0 {
-            return Some(Ticket { _permit: None });
+            return Some(SharePermit { _permit: None });
         }
         let permit = Arc::clone(&self.parts).try_acquire_many_owned(n_parts.min(self.n_parts)).ok()?;
-        Some(Ticket { _permit: Some(permit) })
+        Some(SharePermit { _permit: Some(permit) })
     }
 
     /// The same, once they are free.
-    pub(super) async fn enter(self: Arc<Self>, n_parts: u32) -> Ticket {
+    pub(super) async fn acquire(self: Arc<Self>, n_parts: u32) -> SharePermit {
         // The semaphore is never closed.
         let permit = Arc::clone(&self.parts).acquire_many_owned(n_parts.min(self.n_parts)).await.ok();
-        Ticket { _permit: permit }
+        SharePermit { _permit: permit }
     }
 
     /// The same on a thread that may block.
-    pub(super) fn enter_blocking(self: Arc<Self>, n_parts: u32) -> Ticket {
-        let free = self.try_enter(n_parts);
-        free.unwrap_or_else(|| futures::executor::block_on(self.enter(n_parts)))
+    pub(crate) fn enter_blocking(self: Arc<Self>, n_parts: u32) -> SharePermit {
+        let free = self.try_acquire(n_parts);
+        free.unwrap_or_else(|| futures::executor::block_on(self.acquire(n_parts)))
     }
 }
 
@@ -60,13 +60,13 @@ mod tests {
 
     #[test]
     fn shares_never_add_up_to_more_than_the_whole() {
-        let door = Door::new(1000);
-        let tickets: Vec<_> = (0..4).map(|_| door.try_enter(250).unwrap()).collect();
-        assert!(door.try_enter(1).is_none());
-        assert!(door.try_enter(0).is_some());
-        drop(tickets);
-        let whole = door.try_enter(5000).unwrap();
-        assert!(door.try_enter(250).is_none());
+        let semaphore = ShareSemaphore::new(1000);
+        let permits: Vec<_> = (0..4).map(|_| semaphore.try_acquire(250).unwrap()).collect();
+        assert!(semaphore.try_acquire(1).is_none());
+        assert!(semaphore.try_acquire(0).is_some());
+        drop(permits);
+        let whole = semaphore.try_acquire(5000).unwrap();
+        assert!(semaphore.try_acquire(250).is_none());
         drop(whole);
     }
 }

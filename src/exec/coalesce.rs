@@ -58,7 +58,7 @@ impl Coalescer {
 }
 
 /// Bytes that the rows of a batch take, not counting what else their buffers hold.
-pub(super) fn slice_bytes(batch: &RecordBatch) -> usize {
+pub fn slice_bytes(batch: &RecordBatch) -> usize {
     let bytes = |column: &arrow::array::ArrayRef| {
         let data = column.to_data();
         data.get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size())

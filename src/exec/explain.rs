@@ -2,11 +2,12 @@
 //!
 //! Invariant: without counters the text depends on the plan alone, so it can be kept in golden files.
 
-use super::annotate::{AnnotateExec, Work};
+use super::annotate::{AnnotateExec, StepKind};
 use super::estimate::RowEstimates;
 use super::funnel::{counter, output_bytes, output_rows};
-use super::{DecontaminateExec, DedupExec, DeviceExec, ToBackendExec};
+use super::{DeviceExec, ToBackendExec};
 use crate::config::format_bytes;
+use crate::verb::VerbExec;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
@@ -94,9 +95,9 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     if let Some(n_bytes) = output_bytes(plan) {
         let _ = write!(line, "  bytes {}", bytes(n_bytes));
     }
-    for (name, shown) in
-        [("bytes_scanned", "read"), ("rejected_rows", "rejected"), (super::write::ROWS_WRITTEN, "written")]
-    {
+    let verb = plan.downcast_ref::<VerbExec>().map(VerbExec::operator);
+    let written = verb.and_then(|verb| verb.rows_counter()).map(|name| (name, "written"));
+    for (name, shown) in [("bytes_scanned", "read"), ("rejected_rows", "rejected")].into_iter().chain(written) {
         match counter(plan, name) {
             0 => {}
             n_bytes if name == "bytes_scanned" => drop(write!(line, "  {shown} {}", bytes(n_bytes))),
@@ -113,11 +114,8 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     if let Some(annotate) = plan.downcast_ref::<AnnotateExec>() {
         lines.extend(counted_program(annotate));
     }
-    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
-        lines.extend(dedup.counted_notes());
-    }
-    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
-        lines.extend(decontaminate.counted_notes());
+    if let Some(verb) = verb {
+        lines.extend(verb.counted_notes(&metrics));
     }
     if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
         lines = transfer.counted_notes();
@@ -154,22 +152,19 @@ fn lines_of(annotate: &AnnotateExec) -> Vec<(Line, String)> {
     lines
 }
 
-fn work(work: &Work) -> String {
+fn work(work: &StepKind) -> String {
     match work {
-        Work::Pass { document_label, stage, needs, labels, .. } => {
+        StepKind::Pass { document_label, stage, needs, labels, .. } => {
             format!("pass over {document_label} ({}: {needs}): {}", stage.as_str(), labels.join(", "))
         }
-        Work::Call { label, .. } | Work::Expr { label, .. } => format!("compute {label}"),
+        StepKind::Call { label, .. } | StepKind::Expr { label, .. } => format!("compute {label}"),
     }
 }
 
 /// The program of a planned node.
 fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
-    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
-        return dedup.notes();
-    }
-    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
-        return decontaminate.notes();
+    if let Some(verb) = plan.downcast_ref::<VerbExec>() {
+        return verb.operator().notes();
     }
     if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
         return transfer.notes();

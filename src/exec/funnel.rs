@@ -6,13 +6,12 @@
 //! Operators that only move rows (merging, repartitioning, sorting, projecting) are not steps.
 
 use super::report::{Progress, Report, Step};
-use super::write::{ROWS_WRITTEN, RunLog, WriteExec};
-use super::{AnnotateExec, DecontaminateExec, DedupExec, DeviceExec, SampleExec, ToBackendExec};
+use super::{AnnotateExec, DeviceExec, RunLog, ToBackendExec};
 use crate::sources::FileScanExec;
+use crate::verb::VerbExec;
 use datafusion::common::JoinType;
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::displayable;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec, SymmetricHashJoinExec};
 use datafusion::physical_plan::limit::GlobalLimitExec;
@@ -75,8 +74,9 @@ fn add_sources(plan: &dyn ExecutionPlan, progress: &mut Progress, all_known: &mu
 
 /// Rows that came out of the plan until now.
 fn rows_so_far(plan: &dyn ExecutionPlan) -> u64 {
-    if plan.is::<WriteExec>() {
-        return counter(plan, ROWS_WRITTEN);
+    let verb = plan.downcast_ref::<VerbExec>().map(VerbExec::operator);
+    if let Some(name) = verb.and_then(|verb| verb.rows_counter()) {
+        return counter(plan, name);
     }
     match (plan.metrics().and_then(|metrics| metrics.output_rows()), plan.children().first()) {
         (Some(n_rows), _) => n_rows as u64,
@@ -105,8 +105,9 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     if let Some(device) = plan.downcast_ref::<ToBackendExec>().and_then(ToBackendExec::device) {
         return rules(device.annotate(), output_rows(plan), rows_in, steps);
     }
-    if plan.is::<WriteExec>() {
-        return rows_in;
+    if let Some(verb) = plan.downcast_ref::<VerbExec>() {
+        let label = verb.operator().label();
+        return label.map_or(rows_in, |label| push(steps, label, rows_in, output_rows(plan)));
     }
     // The way back from the device counts its rows.
     if plan.is::<DeviceExec>() {
@@ -215,16 +216,6 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return Some(format!("WHERE {}", fmt_sql(filter.predicate().as_ref())));
-    }
-    if let Some(dedup) = plan.downcast_ref::<DedupExec>() {
-        return Some(dedup.request().label.clone());
-    }
-    if let Some(decontaminate) = plan.downcast_ref::<DecontaminateExec>() {
-        return Some(decontaminate.request().label.clone());
-    }
-    if plan.is::<SampleExec>() {
-        let shown = displayable(plan).one_line().to_string();
-        return Some(shown.trim().replacen("SampleExec:", "SAMPLE", 1));
     }
     if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
         return Some(match (limit.fetch(), limit.skip()) {

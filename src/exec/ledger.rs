@@ -4,11 +4,11 @@
 //! partitions ──(dropped rows, how far it is)──► one thread per program: rows in input order ──► Sink `rejects/dropped/`
 //! ```
 //! Invariant: with positions (`_seq`) in the rows, the files have the order of the input, whatever the number of threads:
-//! a row is written once no partition can bring an earlier one; until then it waits, in memory or in a scratch file. Files appear complete or not at all, at
-//! [`Ledger::finish`]; a ledger that is given up or dropped has removed what it began when the call returns.
+//! a row is written once no partition can bring an earlier one; until then it waits, in memory or in a scratch file. Files
+//! wait for the commit of the run; a ledger that is given up or dropped writes no more when the call returns.
 //! Not here: which rows are dropped (`annotate/`).
 
-use crate::sinks::{Compression, Extent, Format, Scratch, Sink, SinkOptions, SinkSpec, WrittenFile};
+use crate::sinks::{Compression, DROPPED, Extent, Format, RejectsFolder, Scratch, Sink, SinkOptions, StagedOutput};
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
@@ -36,7 +36,7 @@ pub enum RejectDetail {
 /// The ledger of one run. Put it into the session's config as an extension.
 #[derive(Debug)]
 pub struct Ledger {
-    folder: PathBuf,
+    folder: RejectsFolder,
     detail: RejectDetail,
     books: Mutex<Vec<(usize, Book)>>,
 }
@@ -46,7 +46,7 @@ pub struct Ledger {
 struct Book {
     sender: SyncSender<Message>,
     failure: Failure,
-    thread: JoinHandle<Result<Vec<WrittenFile>>>,
+    thread: JoinHandle<Result<StagedOutput>>,
 }
 
 /// Why a book's thread stopped early, for those who find it gone.
@@ -54,7 +54,7 @@ type Failure = Arc<Mutex<Option<String>>>;
 
 /// One partition's way to write into a book.
 #[derive(Debug)]
-pub(super) struct Page {
+pub struct Page {
     partition: usize,
     sender: SyncSender<Message>,
     failure: Failure,
@@ -78,7 +78,7 @@ enum Message {
 
 impl Ledger {
     /// A ledger that writes into `folder/dropped/`.
-    pub fn new(folder: PathBuf, detail: RejectDetail) -> Self {
+    pub fn new(folder: RejectsFolder, detail: RejectDetail) -> Self {
         Self { folder, detail, books: Mutex::default() }
     }
 
@@ -87,17 +87,16 @@ impl Ledger {
     }
 
     /// The page of one partition of the program known by `key`, whose dropped rows have this schema.
-    pub(super) fn open(&self, key: usize, schema: SchemaRef, partition: usize) -> Result<Page> {
+    pub fn open(&self, key: usize, schema: SchemaRef, partition: usize) -> Result<Page> {
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
         let at = match books.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
             None => {
                 let name = match books.len() {
-                    0 => "dropped".to_string(),
-                    n_books => format!("dropped-{}", n_books + 1),
+                    0 => DROPPED.to_string(),
+                    n_books => format!("{DROPPED}-{}", n_books + 1),
                 };
-                let location = format!("{}/", self.folder.join(name).display());
-                books.push((key, Book::start(location, schema, &self.folder)?));
+                books.push((key, Book::start(Path::new(&name), schema, &self.folder)?));
                 books.len() - 1
             }
         };
@@ -107,16 +106,12 @@ impl Ledger {
         Ok(page)
     }
 
-    /// Gives the files their names. The run must be over.
-    pub fn finish(&self) -> Result<Vec<WrittenFile>> {
-        let mut files = vec![];
-        for (_, book) in self.take_books() {
-            files.extend(book.end(Message::End)?);
-        }
-        Ok(files)
+    /// Completes the files, which wait for the commit. The run must be over.
+    pub fn stage(&self) -> Result<Vec<StagedOutput>> {
+        self.take_books().into_iter().map(|(_, book)| book.end(Message::End)).collect()
     }
 
-    /// Removes what was written: the run failed. Partitions that still run find their pages closed.
+    /// Stops writing: the run failed. Partitions that still run find their pages closed.
     pub fn give_up(&self) {
         for (_, book) in self.take_books() {
             // That it was given up is no news, and an earlier failure was told to the run.
@@ -136,18 +131,14 @@ impl Drop for Ledger {
 }
 
 impl Book {
-    fn start(location: String, schema: SchemaRef, folder: &Path) -> Result<Self> {
-        let options = SinkOptions {
-            format: Some(Format::Jsonl),
-            compression: Some(Compression::Zstd),
-            overwrite: true,
-            ..SinkOptions::default()
-        };
-        let sink = Sink::create(&SinkSpec { options, ..SinkSpec::new(location) }, schema)?;
+    fn start(name: &Path, schema: SchemaRef, folder: &RejectsFolder) -> Result<Self> {
+        let options =
+            SinkOptions { format: Some(Format::Jsonl), compression: Some(Compression::Zstd), ..SinkOptions::default() };
+        let sink = Sink::create_below(folder, name, options, schema)?;
         let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
         let failure = Failure::default();
         let told = Arc::clone(&failure);
-        let waiting = Waiting::new(folder.to_path_buf(), MAX_WAITING_BYTES);
+        let waiting = Waiting::new(folder.claim().staging().to_path_buf(), MAX_WAITING_BYTES);
         let work = move || {
             let written = write(sink, waiting, &receiver);
             // Before the receiver goes: whoever finds it gone finds the reason.
@@ -164,7 +155,7 @@ impl Book {
     }
 
     /// Sends the last message and waits for the thread, which never waits for anyone but its queue.
-    fn end(self, last: Message) -> Result<Vec<WrittenFile>> {
+    fn end(self, last: Message) -> Result<StagedOutput> {
         // If the thread stopped early, its result says why.
         let _ = self.sender.send(last);
         self.thread.join().map_err(|_| crate::bug!("the ledger's thread died"))?
@@ -193,8 +184,8 @@ impl Drop for Page {
     }
 }
 
-/// The writing thread: removes what it wrote if it is told to give up, or if the queue closes without an end.
-fn write(mut sink: Sink, mut waiting: Waiting, queue: &Receiver<Message>) -> Result<Vec<WrittenFile>> {
+/// The writing thread: stages nothing if it is told to give up, or if the queue closes without an end.
+fn write(mut sink: Sink, mut waiting: Waiting, queue: &Receiver<Message>) -> Result<StagedOutput> {
     while let Ok(message) = queue.recv() {
         match message {
             Message::Open(partition) => waiting.set_done(partition, 0),
@@ -207,7 +198,7 @@ fn write(mut sink: Sink, mut waiting: Waiting, queue: &Receiver<Message>) -> Res
             }
             Message::End => {
                 waiting.write_up_to(u64::MAX, |batch| sink.write(batch))?;
-                return sink.finish();
+                return sink.stage();
             }
             Message::GiveUp => break,
         }

@@ -10,13 +10,7 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 
-use super::{
-    Device, DeviceSeconds, GpuError, Layout, Loaded, Results,
-    counters::{add_bytes, count},
-    driver::Failure,
-    flight::Flight,
-    memory::Claim,
-};
+use super::{Device, DeviceSeconds, GpuError, Layout, Loaded, Results, driver::Failure, flight::Flight, memory::Claim};
 
 /// Columns on a device, and room for what is computed from them.
 #[derive(Debug)]
@@ -53,14 +47,7 @@ impl DeviceBatch {
         let layout = &self.layout;
         let copied = self.flight.copy_in(n_bytes, |bytes| layout.write_input(bytes, address, tables, columns));
         copied.map_err(|failure| self.error(failure))?;
-        count(&self.device.tally().copies_in);
-        add_bytes(&self.device.tally().bytes_in, n_bytes);
         Ok(())
-    }
-
-    /// The bytes it takes on the device.
-    pub fn n_bytes(&self) -> usize {
-        self.layout.total_bytes()
     }
 
     /// The bytes that its copy in moves.
@@ -83,7 +70,6 @@ impl DeviceBatch {
         for (kernel, at) in self.loaded.kernels.iter().zip(self.layout.launches()) {
             let launched = self.flight.launch(kernel, at.launch_offset, at.n_blocks);
             launched.map_err(|failure| self.error(failure))?;
-            count(&self.device.tally().launches);
         }
         Ok(())
     }
@@ -91,10 +77,7 @@ impl DeviceBatch {
     /// Puts the copy of the results under way.
     pub fn download(mut self) -> Result<Pending, GpuError> {
         let range = self.layout.output_range();
-        let n_bytes = range.len();
         self.flight.copy_out(range).map_err(|failure| self.error(failure))?;
-        count(&self.device.tally().copies_out);
-        add_bytes(&self.device.tally().bytes_out, n_bytes);
         Ok(Pending { batch: self })
     }
 
@@ -104,11 +87,6 @@ impl DeviceBatch {
 }
 
 impl Pending {
-    /// Waits for the results, and gives back all that the batch had.
-    pub fn wait(self) -> Result<Results, GpuError> {
-        self.wait_timed().map(|(results, _)| results)
-    }
-
     /// The same, with the time that the device took.
     pub fn wait_timed(mut self) -> Result<(Results, DeviceSeconds), GpuError> {
         let (layout, device) = (&self.batch.layout, &self.batch.device);

@@ -12,7 +12,6 @@ use std::{
 use super::{
     Form, GpuError,
     cache::{DiskCache, Key},
-    counters::{Tally, count},
     nvrtc::Nvrtc,
 };
 
@@ -73,7 +72,6 @@ impl Compiler {
         source: &str,
         compute_capability: (u32, u32),
         driver_version: u32,
-        tally: &Tally,
     ) -> Result<Image, GpuError> {
         let nvrtc = self.nvrtc.as_ref().map_err(|why| GpuError::Compile(why.clone()))?;
         let target = target(compute_capability, nvrtc, driver_version).map_err(GpuError::Compile)?;
@@ -86,13 +84,9 @@ impl Compiler {
         let kept = self.disk.get(&key);
         let is_from_disk = kept.is_some();
         let bytes: Arc<[u8]> = match kept {
-            Some(bytes) => {
-                count(&tally.found_compiled);
-                bytes.into()
-            }
+            Some(bytes) => bytes.into(),
             None => {
                 let bytes = nvrtc.compile(source, &options, target.form).map_err(GpuError::Compile)?;
-                count(&tally.compiled);
                 self.disk.put(&key, &bytes);
                 bytes.into()
             }
@@ -173,7 +167,7 @@ mod tests {
         let compiler = Compiler::open(Some(Path::new("/nowhere/libnvrtc.so.12")), None, None);
         let why = compiler.version().unwrap_err().to_string();
         assert!(why.starts_with("NVRTC at /nowhere/libnvrtc.so.12: "), "{why}");
-        let error = compiler.image("", (8, 0), 12090, &Tally::default()).unwrap_err();
+        let error = compiler.image("", (8, 0), 12090).unwrap_err();
         assert_eq!(error, GpuError::Compile(why));
         assert_eq!(compiler.library(), None);
     }

@@ -10,15 +10,13 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
 use arrow::array::ArrayRef;
 
 use super::{
-    Compiler, Counters, DeviceBatch, DeviceInfo, FUSED_ENTRY, GpuError, Layout, MemoryUse, Mode, Program, Unavailable,
+    Compiler, DeviceBatch, DeviceInfo, FUSED_ENTRY, GpuError, Layout, MemoryUse, Mode, Program, Unavailable,
     cache::Key,
-    counters::{Tally, add_bytes, count},
     driver::{Context, Failure, Kernel, Module, Stream},
     error::describe,
     flight::{Flight, Gear, Markers, Slab, Staging},
@@ -33,7 +31,6 @@ use crate::ops::device_tables;
 pub struct Device {
     info: DeviceInfo,
     compiler: Arc<Compiler>,
-    tally: Tally,
     budget: Arc<Budget>,
     use_pinned: bool,
     spares: Spares,
@@ -52,35 +49,6 @@ pub struct Loaded {
     pub(super) mode: Mode,
     pub(super) kernels: Vec<Kernel>,
     pub(super) tables_address: u64,
-    source: Option<String>,
-    why_unfused: Option<String>,
-}
-
-impl Loaded {
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// How many kernels are launched for a batch.
-    pub fn n_launches(&self) -> usize {
-        self.kernels.len()
-    }
-
-    /// Whether it is one generated kernel.
-    pub fn is_fused(&self) -> bool {
-        self.mode == Mode::Fused
-    }
-
-    /// The generated kernel.
-    pub fn source(&self) -> Option<&str> {
-        self.source.as_deref()
-    }
-
-    /// Why precompiled kernels run one after the other, if they do.
-    pub fn why_unfused(&self) -> Option<&str> {
-        self.why_unfused.as_deref()
-    }
 }
 
 /// What a device is opened with.
@@ -108,7 +76,6 @@ impl Device {
         context.keep_in_pool(limit_bytes as u64);
         Ok(Arc::new(Self {
             compiler: compiler.clone(),
-            tally: Tally::default(),
             budget: Budget::new(limit_bytes),
             use_pinned: options.use_pinned,
             spares: Spares::new(2 * options.n_streams.max(1)),
@@ -127,39 +94,14 @@ impl Device {
         DeviceInfo { free_bytes, has_pools: self.context.has_pools, ..self.info.clone() }
     }
 
-    /// The driver's number for it.
-    pub fn ordinal(&self) -> usize {
-        self.info.ordinal
-    }
-
     /// What is used of its memory.
     pub fn memory(&self) -> MemoryUse {
         self.budget.read(self.context.reserved_bytes())
     }
 
-    /// Host memory in staging buffers that wait for a batch.
-    pub fn spare_staging_bytes(&self) -> usize {
-        self.spares.n_bytes()
-    }
-
-    /// What it was asked to do so far.
-    pub fn counters(&self) -> Counters {
-        self.tally.read()
-    }
-
     /// Why it cannot be used any more, if so.
     pub fn lost(&self) -> Option<&str> {
         self.context.lost()
-    }
-
-    /// Streams that batches go round.
-    pub fn n_streams(&self) -> usize {
-        self.streams.len()
-    }
-
-    /// Waits until a batch of `n_bytes` could be uploaded, for at most `patience`; whether it can.
-    pub fn wait_for_memory(&self, n_bytes: usize, patience: Duration) -> bool {
-        self.lost().is_some() || self.budget.wait_for(n_bytes, patience)
     }
 
     /// Makes a program ready: one kernel by NVRTC, or precompiled ones where there is no NVRTC for this device.
@@ -168,10 +110,10 @@ impl Device {
             return Err(GpuError::Lost(why.to_string()));
         }
         let source = program.source();
-        let (mode, mut kernels, why_unfused) = match self.load_fused(&source) {
-            Ok(kernel) => (Mode::Fused, vec![kernel], None),
+        let (mode, mut kernels) = match self.load_fused(&source) {
+            Ok(kernel) => (Mode::Fused, vec![kernel]),
             Err(GpuError::Compile(why)) => match self.load_steps(program) {
-                Ok(kernels) => (Mode::Steps, kernels, Some(why)),
+                Ok(kernels) => (Mode::Steps, kernels),
                 Err(GpuError::Compile(also)) => return Err(GpuError::Compile(format!("{why}; {also}"))),
                 Err(error) => return Err(error),
             },
@@ -183,8 +125,7 @@ impl Device {
             }
         }
         let tables_address = self.tables()?;
-        let source = (mode == Mode::Fused).then_some(source);
-        Ok(Arc::new(Loaded { program: program.clone(), mode, kernels, tables_address, source, why_unfused }))
+        Ok(Arc::new(Loaded { program: program.clone(), mode, kernels, tables_address }))
     }
 
     fn load_fused(&self, source: &str) -> Result<Kernel, GpuError> {
@@ -197,7 +138,6 @@ impl Device {
             Err(GpuError::Compile(why)) => match Precompiled::committed() {
                 Ok(pack) => {
                     let ptx = pack.get(name).ok_or(GpuError::Compile(why))?;
-                    count(&self.tally.found_compiled);
                     self.kernel(&self.module(&Key::precompiled(name), ptx)?, name)
                 }
                 Err(also) => Err(GpuError::Compile(format!("{why}; {also}"))),
@@ -208,7 +148,7 @@ impl Device {
 
     fn compiled(&self, source: &str, entry: &str) -> Result<Kernel, GpuError> {
         let DeviceInfo { compute_capability, driver_version, .. } = self.info;
-        let image = || self.compiler.image(source, compute_capability, driver_version, &self.tally);
+        let image = || self.compiler.image(source, compute_capability, driver_version);
         let mut compiled = image()?;
         let mut module = self.module(&compiled.key, &compiled.bytes);
         // What was kept on disk may be of no use to a driver that has changed since.
@@ -226,7 +166,6 @@ impl Device {
         let pack = Precompiled::committed().map_err(GpuError::Compile)?;
         let load = |name: &String| {
             let ptx = pack.get(name).ok_or_else(|| GpuError::Compile(format!("`{name}` was not precompiled")))?;
-            count(&self.tally.found_compiled);
             self.kernel(&self.module(&Key::precompiled(name), ptx)?, name)
         };
         names.iter().map(load).collect()
@@ -273,8 +212,6 @@ impl Device {
         let slab = self.slab(&self.streams[0], bytes.len())?;
         slab.fill(&bytes).map_err(|failure| self.error(failure, bytes.len(), bytes.len()))?;
         claim.keep();
-        count(&self.tally.setup_copies);
-        add_bytes(&self.tally.setup_bytes, bytes.len());
         Ok(tables.insert(slab).address())
     }
 
@@ -299,22 +236,16 @@ impl Device {
         let claim = self.claim(n_bytes)?;
         let stream = &self.streams[self.next_stream.fetch_add(1, Relaxed) % self.streams.len()];
         let slab = self.slab(stream, n_bytes)?;
-        count(&self.tally.allocations);
         Ok((Flight::new(slab, self.gear(staged_bytes)?), claim))
     }
 
     fn claim(&self, n_bytes: usize) -> Result<Claim, GpuError> {
-        self.budget.claim(n_bytes).inspect_err(|_| count(&self.tally.failed_allocations))
+        self.budget.claim(n_bytes)
     }
 
     /// Memory for what was claimed.
     fn slab(&self, stream: &Arc<Stream>, n_bytes: usize) -> Result<Slab, GpuError> {
-        Slab::new(stream, n_bytes).map_err(|failure| {
-            if matches!(failure, Failure::OutOfMemory) {
-                count(&self.tally.failed_allocations);
-            }
-            self.error(failure, n_bytes, n_bytes)
-        })
+        Slab::new(stream, n_bytes).map_err(|failure| self.error(failure, n_bytes, n_bytes))
     }
 
     /// A staging buffer: one that waits, or a new one.
@@ -323,12 +254,8 @@ impl Device {
             return Ok(gear);
         }
         let n_bytes = staging_bytes(n_bytes);
-        count(&self.tally.staging_buffers);
         let pinned = if self.use_pinned { Staging::pinned(&self.context, n_bytes).ok() } else { None };
-        let staging = pinned.unwrap_or_else(|| {
-            count(&self.tally.pageable_buffers);
-            Staging::pageable(n_bytes)
-        });
+        let staging = pinned.unwrap_or_else(|| Staging::pageable(n_bytes));
         let markers = Markers::new(&self.context).map_err(|failure| self.error(failure, n_bytes, 0))?;
         Ok(Gear { staging, markers })
     }
@@ -336,10 +263,6 @@ impl Device {
     /// Takes back what a batch borrowed.
     pub(super) fn put_back(&self, gear: Gear) {
         self.spares.put(gear);
-    }
-
-    pub(super) fn tally(&self) -> &Tally {
-        &self.tally
     }
 
     /// The error of a call that needed `n_bytes`, for a batch that has `claimed_bytes` of the budget.

@@ -1,4 +1,4 @@
-//! Rows put together by key on a device, after a program has computed its results: only groups come back.
+//! Rows grouped by key on a device, after a program has computed its results: only groups come back.
 //!
 //! ```text
 //! segment(columns) → results, failed → groups_begin → groups(results, failed) → table of groups
@@ -35,7 +35,7 @@ pub(super) fn group_kernels() -> [(String, String); 2] {
     ]
 }
 
-/// By what rows are put together, and what of their values.
+/// By what rows are grouped, and what of their values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grouping {
     /// Outputs of the program; none: all rows are one group.

@@ -4,7 +4,7 @@
 //! launch blocks, columns, outputs, options │ input columns │ values between steps │ results, failed, groups │ scratch
 //! └────────────────── one copy to the device ──────────────┘                      └──── one copy back ─────┘
 //! ```
-//! Where rows are put together by key, their results stay, and what comes back begins after them.
+//! Where rows are grouped by key, their results stay, and what comes back begins after them.
 //! Mirrors `kernels/lib/abi.cuh`: what is written here is read there.
 //!
 //! Invariant: every piece begins at a multiple of 16 bytes, and a slab is never larger than [`SlabBound`] says.
@@ -43,11 +43,6 @@ impl SlabBound {
         let texts: usize = texts.fold(0, |sum, (per_byte, bytes)| sum.saturating_add(per_byte.saturating_mul(*bytes)));
         self.bytes_fixed.saturating_add(self.bytes_per_row.saturating_mul(n_rows)).saturating_add(texts)
     }
-
-    /// The most that a byte of any text takes.
-    pub fn most_per_text_byte(&self) -> usize {
-        self.bytes_per_text_byte.iter().copied().max().unwrap_or_default()
-    }
 }
 
 /// Places of an input column.
@@ -85,7 +80,7 @@ pub(super) struct StepPlace {
     words: usize,
 }
 
-/// Where rows are put together.
+/// Where rows are grouped.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GroupsPlace {
     pub grouping: Grouping,
@@ -245,6 +240,7 @@ impl Layout {
     }
 
     /// Rows of the batch.
+    #[cfg(test)]
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }

@@ -3,10 +3,9 @@
 //! Invariant: the sum of all claims never exceeds the limit; a claim ends with the batch that holds it.
 //! Not here: taking the memory itself (`flight.rs`).
 
-use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(test)]
+use std::time::{Duration, Instant};
 
 use super::{GpuError, flight::Gear};
 
@@ -82,6 +81,7 @@ impl Budget {
     }
 
     /// Waits until `n_bytes` could be claimed, for at most `patience`; whether they can.
+    #[cfg(test)]
     pub(super) fn wait_for(&self, n_bytes: usize, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let mut used = self.lock();
@@ -167,11 +167,6 @@ impl Spares {
     /// Frees them all.
     pub(super) fn clear(&self) {
         self.lock().clear();
-    }
-
-    /// Host memory that they hold.
-    pub(super) fn n_bytes(&self) -> usize {
-        self.lock().iter().map(|gear| gear.staging.n_bytes()).sum()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Gear>> {

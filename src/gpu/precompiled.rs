@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// With `UPDATE_PTX=1`, and NVRTC, the file is made anew.
+    /// With `UPDATE_PTX=1`, and NVRTC, the file is made again.
     #[test]
     fn the_committed_pack_was_made_from_these_sources() {
         let kernels = crate::gpu::single_kernels();

@@ -85,6 +85,7 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     /// What the memory can give, by its clock and its width: two transfers a cycle.
+    #[cfg(test)]
     pub fn memory_bytes_per_second(&self) -> f64 {
         2.0 * f64::from(self.memory_clock_khz) * 1e3 * f64::from(self.bus_width_bits) / 8.0
     }

@@ -205,7 +205,7 @@ impl Program {
         &self.outputs
     }
 
-    /// How rows that pass are put together; none: they come back one by one.
+    /// How rows that pass are grouped; none: they come back one by one.
     pub fn grouping(&self) -> Option<&Grouping> {
         self.grouping.as_ref()
     }

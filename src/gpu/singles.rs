@@ -22,6 +22,7 @@ pub(super) const RULE: &str = "run_rule";
 const NUMBERS: [Type; 3] = [Type::Bool, Type::Int, Type::Float];
 
 /// The kernels of all single steps: the entry point, which is the name, and its source. The order is fixed.
+#[cfg_attr(not(test), expect(dead_code, reason = "the pack of precompiled kernels is made by a test"))]
 pub fn single_kernels() -> Vec<(String, String)> {
     let mut kernels = vec![];
     let mut add = |name: String, form: Form, program: Result<Program, String>| {

@@ -4,7 +4,6 @@
 //! is at its beginning.
 //! Not here: how work is cut to fit in memory.
 
-use super::counters::{add_bytes, count};
 use super::flight::Flight;
 use super::memory::Claim;
 use super::{Device, GpuError, driver::Kernel};
@@ -73,18 +72,12 @@ impl Task {
             Ok(())
         });
         copied.map_err(error)?;
-        let tally = self.device.tally();
-        count(&tally.copies_in);
-        add_bytes(&tally.bytes_in, *input_bytes);
         for (kernel, n_blocks) in self.kernels.iter().zip(*n_blocks) {
             if *n_blocks > 0 {
                 flight.launch(kernel, 0, *n_blocks).map_err(error)?;
-                count(&tally.launches);
             }
         }
         flight.copy_out(output.clone()).map_err(error)?;
-        count(&tally.copies_out);
-        add_bytes(&tally.bytes_out, output.len());
         Ok(Started { flight, _claim: claim, device: self.device.clone(), n_bytes: *n_bytes })
     }
 }

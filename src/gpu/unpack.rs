@@ -16,9 +16,9 @@ use std::sync::Arc;
 pub struct Results {
     /// For each row the first rule that it fails, or −1; `None` if there are no rules.
     pub failed: Option<Vec<i32>>,
-    /// For each output its values, in the order of the rows that pass; none if rows were put together.
+    /// For each output its values, in the order of the rows that pass; none if rows were grouped.
     pub outputs: Vec<ArrayRef>,
-    /// The groups, if rows were put together.
+    /// The groups, if rows were grouped.
     pub groups: Option<Groups>,
 }
 

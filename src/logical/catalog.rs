@@ -4,13 +4,12 @@
 //! tables. [`Relations`] is asked first about everything that stands after FROM, and plans what SQL alone
 //! does not know.
 
-use super::Context;
 use super::constant::simplified;
-use super::dedup::TableFunction;
 use super::joins::last_merging;
-use super::nodes::{Percent, Sample, SampleAmount};
 use super::positions::{Place, Positions};
+use super::room::table_function;
 use super::row_sets::RowSet;
+use super::{Context, Rooms};
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
 use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
@@ -27,12 +26,11 @@ use datafusion::logical_expr::planner::{
     TypePlanner,
 };
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, Extension, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
-    lit,
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF, lit,
 };
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, Ident, ObjectName, ObjectNamePart, TableFactor, TableSample, TableSampleKind,
-    TableSampleUnit, Value,
+    Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use futures::FutureExt;
@@ -82,6 +80,7 @@ pub struct Relations {
     opened: Arc<OpenedFiles>,
     /// Plans that stand in for a name: the pipeline so far, nested pipelines.
     pipes: Mutex<Vec<LogicalPlan>>,
+    rooms: Rooms,
 }
 
 impl Relations {
@@ -102,6 +101,7 @@ impl Relations {
             extra,
             opened: context.opened.clone(),
             pipes: Mutex::default(),
+            rooms: context.rooms,
         }
     }
 
@@ -187,7 +187,7 @@ impl Relations {
         self.positions.find(span).unwrap_or_else(whole)
     }
 
-    pub(super) fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
+    pub(crate) fn error(&self, code: Code, message: impl Into<String>, place: SqlSpan) -> Diagnostic {
         match self.positions.find(place) {
             Some(place) => place.error(code, message),
             None => Diagnostic { severity: Severity::Error, code, message: message.into(), labels: vec![], help: None },
@@ -212,25 +212,10 @@ impl Relations {
         self.scan(&spec, path.span)
     }
 
+    /// SQL's `TABLESAMPLE`, by the verb that it means.
     fn sample(&self, input: LogicalPlan, sample: &TableSample) -> DFResult<LogicalPlan> {
-        let refuse = |message: &str| {
-            Error::from(
-                self.error(Code::Unsupported, message, SqlSpan::empty())
-                    .help("write TABLESAMPLE (100 ROWS) REPEATABLE (42) or TABLESAMPLE (10 PERCENT) REPEATABLE (42)"),
-            )
-        };
-        let quantity = sample.quantity.as_ref().ok_or_else(|| refuse("TABLESAMPLE without an amount"))?;
-        let number = number_of(&quantity.value).ok_or_else(|| refuse("TABLESAMPLE takes a number"))?;
-        let amount = match quantity.unit {
-            Some(TableSampleUnit::Rows) => sample_rows(&number),
-            Some(TableSampleUnit::Percent) | None => sample_percent(&number),
-        }
-        .map_err(|message| refuse(&message))?;
-        let seed = match &sample.seed {
-            Some(seed) => seed.value.to_string().parse().map_err(|_| refuse("the seed is not a whole number"))?,
-            None => 0,
-        };
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample::new(input, amount, seed)) }))
+        let bound = self.rooms.iter().find_map(|room| room.bind_table_sample(self, &input, sample));
+        bound.unwrap_or_else(|| Err(crate::bug!("no verb takes a TABLESAMPLE").into()))
     }
 }
 
@@ -281,9 +266,9 @@ impl RelationPlanner for Relations {
                 planned(self.merging_joins(*table_with_joins, last, context)?, alias)
             }
             TableFactor::Table { name, alias, args: Some(arguments), .. }
-                if let Some((function, name)) = TableFunction::named(&name) =>
+                if let Some((room, function)) = table_function(self.rooms, &name) =>
             {
-                planned(self.table_function(function, &name, arguments, context)?, alias)
+                planned(room.bind_table_function(self, &function, arguments, context)?, alias)
             }
             TableFactor::Table { ref name, ref alias, args: None, ref with_hints, .. } => {
                 let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {
@@ -325,18 +310,6 @@ pub fn number_of(expr: &SqlExpr) -> Option<String> {
         SqlExpr::UnaryOp { expr, .. } => number_of(expr).map(|number| format!("-{number}")),
         _ => None,
     }
-}
-
-/// `n ROWS`.
-pub fn sample_rows(number: &str) -> Result<SampleAmount, String> {
-    let rows = number.parse().map_err(|_| format!("`{number}` is not a number of rows"))?;
-    Ok(SampleAmount::Rows(rows))
-}
-
-/// `p PERCENT`.
-pub fn sample_percent(number: &str) -> Result<SampleAmount, String> {
-    let percent = number.parse().ok().and_then(Percent::new);
-    Ok(SampleAmount::Percent(percent.ok_or_else(|| format!("`{number}` is not a percentage from 0 to 100"))?))
 }
 
 fn option_of(hint: &SqlExpr) -> Option<(&Ident, String)> {

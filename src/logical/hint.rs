@@ -8,7 +8,7 @@ use super::Binder;
 use super::catalog::option_error;
 use super::functions::is_operator;
 use super::verbs::Bound;
-use crate::config::{DeviceChoice, SettingError, format_bytes, parse_bytes};
+use crate::config::{DeviceChoice, SettingError, parse_bytes};
 use crate::diag::{Code, did_you_mean};
 use crate::syntax::ast;
 use arrow::datatypes::{DataType, FieldRef};
@@ -56,7 +56,7 @@ fn share(value: &str, most: f64) -> Result<f64, String> {
 }
 
 /// The part of a GPU that something holds: at most all of it.
-pub(super) fn gpu_share(value: &str) -> Result<f64, String> {
+pub fn gpu_share(value: &str) -> Result<f64, String> {
     share(value, 1.0)
 }
 
@@ -107,14 +107,6 @@ impl Resources {
     /// Batches that `threads` may work on at a time on the CPU.
     pub fn batches_on_cpu(&self, threads: usize) -> usize {
         self.cpus.map_or(threads, |cpus| (threads as f64 / cpus) as usize).clamp(1, threads.max(1))
-    }
-
-    /// For EXPLAIN; empty if nothing is asked for.
-    pub fn shown(&self) -> String {
-        match self.gpu_memory_bytes {
-            Some(bytes) => self.text().replace(&format!("= {bytes}"), &format!("= {}", format_bytes(bytes as usize))),
-            None => self.text(),
-        }
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -15,19 +15,17 @@
 mod blame;
 mod catalog;
 mod constant;
-mod dedup;
 mod depth;
 mod dialect;
 mod functions;
 mod hint;
 mod joins;
 mod macros;
-pub mod nodes;
-mod output;
 mod positions;
 mod presets;
 mod relation;
 mod rewrite;
+mod room;
 mod row_sets;
 mod sql;
 mod sqltext;
@@ -36,16 +34,20 @@ mod tree;
 mod under_nulls;
 mod verbs;
 
-pub use catalog::{Lets, OpenedFiles};
-pub use dedup::TABLE_FUNCTIONS;
+pub use catalog::{Lets, OpenedFiles, Relations, number_of, option_error};
 pub use functions::{OperatorCall, scalar_udf};
-use hint::gpu_share;
+pub use hint::gpu_share;
 pub use hint::{Hint, Resources, hint_udfs, unhinted};
 pub use macros::define;
+pub use positions::{Place, Positions};
 pub use presets::{Preset, preset_files, presets};
 pub use rewrite::{Parameter, Parameters, no_value_for};
+pub use room::{CopyTo, Room};
+pub use sqltext::SqlReader;
 pub use sweep::sweep_udaf;
+pub use tree::{named_table, object_name};
 pub use under_nulls::{GetField, has_null_fields, minding_nulls, null_fields};
+pub use verbs::{Bound as BoundVerb, type_name};
 
 use crate::Config;
 use crate::diag::{Code, Diagnostic, SourceText, Span};
@@ -54,16 +56,15 @@ use crate::sources::{ExtraColumns, FILE_COLUMN, ROW_COLUMN};
 use crate::syntax::ast::Pipeline;
 use crate::syntax::mentions;
 use blame::Blame;
-use catalog::{Catalog, Relations};
+use catalog::Catalog;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
 use datafusion::sql::sqlparser::ast::VisitMut;
 use macros::Macros;
-use positions::{OriginId, Positions};
+use positions::OriginId;
 use rewrite::{Names, rewrite};
-use sqltext::SqlReader;
 use std::sync::Arc;
 
 /// What a session's earlier statements defined.
@@ -76,6 +77,9 @@ pub struct Scope {
     /// `-D` values.
     pub parameters: Parameters,
 }
+
+/// The verbs that have a folder of their own.
+pub type Rooms = &'static [&'static dyn Room];
 
 /// Everything binding looks at.
 #[derive(Clone, Copy)]
@@ -90,12 +94,14 @@ pub struct Context<'a> {
     pub state: &'a SessionState,
     /// Files looked into before.
     pub opened: &'a Arc<OpenedFiles>,
+    /// The verbs beside those of SQL.
+    pub rooms: Rooms,
 }
 
 /// Binds a pipeline.
 pub fn bind_pipeline(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<Bound, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
-    let plan = binder.pipeline(pipeline, verbs::Place::Top)?;
+    let plan = binder.pipeline(pipeline, verbs::Nesting::Top)?;
     binder.check_plan(plan, pipeline.span)
 }
 
@@ -115,7 +121,7 @@ pub fn bind_let(
     pipeline: &Pipeline,
 ) -> Result<LogicalPlan, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
-    let plan = binder.pipeline(pipeline, verbs::Place::Nested)?;
+    let plan = binder.pipeline(pipeline, verbs::Nesting::Nested)?;
     // Who uses it is analyzed as a whole.
     Ok(binder.check_plan(plan, pipeline.span)?.logical)
 }
@@ -131,7 +137,7 @@ pub fn bind_sql(context: Context<'_>, source: &SourceText, statement: Span) -> R
 const MOST_STEPS: usize = 5_000;
 
 /// Binds one statement.
-struct Binder<'a> {
+pub struct Binder<'a> {
     context: Context<'a>,
     source: &'a SourceText,
     positions: Arc<Positions>,
@@ -140,6 +146,21 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
+    /// Where something of the statement stands.
+    pub(crate) fn place(&self, span: Span) -> Place {
+        Place { source: self.source.clone(), span, call: None }
+    }
+
+    /// The text that is bound.
+    pub(crate) fn source(&self) -> &SourceText {
+        self.source
+    }
+
+    /// Files and other relations that the statement names.
+    pub(crate) fn relations(&self) -> &Relations {
+        &self.relations
+    }
+
     fn new(context: Context<'a>, source: &'a SourceText, statement: Span) -> Self {
         let positions = Arc::new(Positions::default());
         let origin = positions.add_text(source);
@@ -148,19 +169,19 @@ impl<'a> Binder<'a> {
         Self { context, source, positions, origin, relations: Arc::new(relations) }
     }
 
-    fn reader(&self) -> SqlReader<'_> {
+    pub(crate) fn reader(&self) -> SqlReader<'_> {
         SqlReader::new(&self.positions, self.origin, self.source)
     }
 
-    fn blame(&self) -> Blame<'_> {
+    pub(crate) fn blame(&self) -> Blame<'_> {
         Blame { positions: &self.positions, source: self.source }
     }
 
-    fn catalog(&self) -> Catalog<'_> {
+    pub(crate) fn catalog(&self) -> Catalog<'_> {
         Catalog::new(self.context.state, self.relations.clone())
     }
 
-    fn rewrite<T: VisitMut>(&self, tree: &mut T) -> Result<(), Vec<Diagnostic>> {
+    pub(crate) fn rewrite<T: VisitMut>(&self, tree: &mut T) -> Result<(), Vec<Diagnostic>> {
         let names = Names {
             positions: &self.positions,
             macros: &self.context.scope.macros,
@@ -168,7 +189,7 @@ impl<'a> Binder<'a> {
             parameters: &self.context.scope.parameters,
             state: self.context.state,
         };
-        dedup::open_keep_texts(tree, &self.positions)?;
+        room::open_arguments(tree, self.context.rooms, &self.positions)?;
         let mut problems = rewrite(tree, &names);
         if problems.is_empty() {
             problems = self.check_limits(tree);

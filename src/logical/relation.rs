@@ -3,7 +3,7 @@
 
 use super::catalog::option_error;
 use super::tree::{all_columns, ident, named_table, select_from};
-use super::verbs::{Bound, Place};
+use super::verbs::{Bound, Nesting};
 use super::{Binder, no_value_for};
 use crate::config::SettingError;
 use crate::diag::{Code, Span};
@@ -30,7 +30,7 @@ impl Binder<'_> {
                 Ok(factor)
             }
             SourceKind::Pipeline(pipeline) => {
-                let plan = self.pipeline(pipeline, Place::Nested)?;
+                let plan = self.pipeline(pipeline, Nesting::Nested)?;
                 Ok(named_table(self.relations.pipe(plan), alias))
             }
             SourceKind::File { path, options } => {
@@ -84,7 +84,7 @@ impl Binder<'_> {
         select_from(named_table(name, None), vec![all_columns()])
     }
 
-    pub(super) fn option_text(&self, option: &OptionItem) -> Bound<String> {
+    pub(crate) fn option_text(&self, option: &OptionItem) -> Bound<String> {
         match &option.value {
             OptionValue::Parameter(name) => self.parameter(name, option.value_span),
             other => Ok(other.as_text()),
@@ -92,7 +92,7 @@ impl Binder<'_> {
     }
 
     /// A path may be a parameter: `FROM $input`.
-    pub(super) fn parameter_path(&self, path: &Name) -> Bound<String> {
+    pub(crate) fn parameter_path(&self, path: &Name) -> Bound<String> {
         match (self.source.slice(path.span).strip_prefix('$'), path.text.strip_prefix('$')) {
             (Some(_), Some(name)) => self.parameter(name, path.span),
             _ => Ok(path.text.clone()),

@@ -2,9 +2,8 @@
 //!
 //! `COPY … TO` is `INTO`, `TABLESAMPLE` is `SAMPLE` (in `catalog.rs`); everything else is SQL as DataFusion has it.
 
-use super::output::OutputPlaces;
-use super::{Binder, planner};
-use crate::diag::{Diagnostic, Span};
+use super::{Binder, CopyTo, planner};
+use crate::diag::{Code, Diagnostic, Span};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DFStatement};
 use datafusion::sql::sqlparser::ast::{Query, Statement, Value, Visit, Visitor};
@@ -56,8 +55,11 @@ impl Binder<'_> {
             // `OPTIONS (format.compression 'zstd')` is DataFusion's spelling of the same.
             options.push((name.trim_start_matches("format.").to_string(), value));
         }
-        let path = self.relations.quoted(&copy.target).unwrap_or(span);
-        self.write(input, copy.target, options, &OutputPlaces { path, options: &[] }).map_err(|problems| {
+        let span = self.relations.quoted(&copy.target).unwrap_or(span);
+        let copy = CopyTo { location: copy.target, options, span };
+        let bound = self.context.rooms.iter().find_map(|room| room.bind_copy(self, &input, &copy));
+        let missing = || Err(vec![self.error(Code::Unsupported, "no verb takes a COPY", span)]);
+        bound.unwrap_or_else(missing).map_err(|problems| {
             let in_sql = |help: String| help.replace("WITH (overwrite = true)", "OPTIONS (overwrite true)");
             let reworded = problems.into_iter().map(|mut problem| {
                 problem.message = in_sql(problem.message);

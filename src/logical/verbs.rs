@@ -5,19 +5,19 @@
 //! passed over, so that the verbs after it are checked too.
 
 use super::blame::parts;
-use super::catalog::{number_of, sample_percent, sample_rows};
+use super::catalog::number_of;
 use super::constant::{NEGATIVE_ROWS, is_negative};
 use super::hint::depth;
-use super::nodes::Sample;
+use super::room::Room;
 use super::row_sets::{multiset, order_by_all};
 use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, select_from};
 use super::{Binder, planner};
 use crate::diag::{Code, Diagnostic, Span};
-use crate::syntax::ast::{Name, Pipeline, SampleAmount, SetOperationKind, Slice, Source, Verb, VerbKind};
+use crate::syntax::ast::{Name, Pipeline, SetOperationKind, Slice, Source, Verb, VerbCall, VerbKind};
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, DataFusionError};
 use datafusion::logical_expr::utils::{find_aggregate_exprs, find_window_exprs};
-use datafusion::logical_expr::{Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::planner::PlannerContext;
 use datafusion::sql::sqlparser::ast::{
@@ -25,35 +25,36 @@ use datafusion::sql::sqlparser::ast::{
     ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SetExpr, Spanned, Statement,
     WildcardAdditionalOptions,
 };
-use std::sync::Arc;
 
 /// Where a pipeline stands: only a whole statement may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Nesting {
     /// A statement of its own.
     Top,
     /// In parentheses.
     Nested,
 }
 
-pub(super) type Bound<T> = Result<T, Vec<Diagnostic>>;
+/// What a verb was bound to, or what is wrong with it.
+pub type Bound<T> = Result<T, Vec<Diagnostic>>;
 
 impl Binder<'_> {
-    pub(super) fn pipeline(&self, pipeline: &Pipeline, place: Place) -> Bound<LogicalPlan> {
+    pub(super) fn pipeline(&self, pipeline: &Pipeline, nesting: Nesting) -> Bound<LogicalPlan> {
         let from = self.table_factor(&pipeline.from)?;
         let mut plan = self.plan_factor(from, pipeline.from.span)?;
         let mut problems = Vec::new();
         for (at, verb) in pipeline.verbs.iter().enumerate() {
             let is_last = at + 1 == pipeline.verbs.len();
-            if matches!(verb.kind, VerbKind::Into { .. }) && (!is_last || place == Place::Nested) {
+            let room = self.room_of(verb);
+            if let Some(room) = room.filter(|room| room.ends_pipeline() && (!is_last || nesting == Nesting::Nested)) {
+                let keyword = room.keyword();
                 let help = if is_last {
-                    "INTO belongs to a statement, not inside parentheses or LET"
+                    format!("{keyword} belongs to a statement, not inside parentheses or LET")
                 } else {
-                    "move INTO to the end"
+                    format!("move {keyword} to the end")
                 };
-                problems.push(
-                    self.error(Code::Unsupported, "INTO must be the last verb of a statement", verb.span).help(help),
-                );
+                let message = format!("{keyword} must be the last verb of a statement");
+                problems.push(self.error(Code::Unsupported, message, verb.span).help(help));
                 continue;
             }
             let n_below = depth(&plan);
@@ -66,10 +67,9 @@ impl Binder<'_> {
                 Err(found) => {
                     problems.extend(found);
                     // The columns after a broken WHERE or ORDER BY are known; after other verbs they are not.
-                    if !matches!(
-                        verb.kind,
-                        VerbKind::Where(_) | VerbKind::OrderBy(_) | VerbKind::Limit { .. } | VerbKind::Sample { .. }
-                    ) {
+                    let keeps_columns = room.is_some_and(|room| room.keeps_columns())
+                        || matches!(verb.kind, VerbKind::Where(_) | VerbKind::OrderBy(_) | VerbKind::Limit { .. });
+                    if !keeps_columns {
                         break;
                     }
                 }
@@ -183,14 +183,14 @@ impl Binder<'_> {
                 self.build(span, || LogicalPlanBuilder::from(plan).distinct()?.build())
             }
             VerbKind::Distinct { on } => self.distinct_on(plan, on, span),
-            VerbKind::Sample { amount, seed } => self.sample(plan, *amount, *seed),
             VerbKind::Sweep { sweeps, bytes_of } => self.sweep(plan, sweeps, *bytes_of, span),
-            VerbKind::Dedup(dedup) => self.dedup(plan, dedup, span),
-            VerbKind::Decontaminate(decontaminate) => self.decontaminate(plan, decontaminate, span),
             VerbKind::As(name) => {
                 self.build(span, || LogicalPlanBuilder::from(plan).alias(name.text.as_str())?.build())
             }
-            VerbKind::Into { path, options } => self.into(plan, path, options),
+            VerbKind::Room(call) => {
+                let missing = || vec![self.error(Code::Unsupported, format!("no room for `{}`", call.keyword), span)];
+                self.room_of(verb).ok_or_else(missing)?.bind(self, plan, call)
+            }
         }
     }
 
@@ -297,23 +297,23 @@ impl Binder<'_> {
         self.build(span, || LogicalPlanBuilder::from(plan).distinct_on(keys, columns, None)?.build())
     }
 
-    fn sample(&self, plan: LogicalPlan, amount: SampleAmount, seed: Option<Slice>) -> Bound<LogicalPlan> {
-        let number = |slice: Slice| -> Bound<String> {
-            let expr = self.expr(&plan, slice)?;
-            number_of(&expr).ok_or_else(|| vec![self.error(Code::Type, "SAMPLE takes a number", slice.span)])
-        };
-        let (slice, amount) = match amount {
-            SampleAmount::Rows(slice) => (slice, sample_rows(&number(slice)?)),
-            SampleAmount::Percent(slice) => (slice, sample_percent(&number(slice)?)),
-        };
-        let amount = amount.map_err(|message| vec![self.error(Code::OptionValue, message, slice.span)])?;
-        let seed = match seed {
-            Some(slice) => number(slice)?.parse().map_err(|_| {
-                vec![self.error(Code::OptionValue, "the seed is a whole number, 0 or more", slice.span)]
-            })?,
-            None => 0,
-        };
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Sample::new(plan, amount, seed)) }))
+    /// The room of a verb, if it has one.
+    fn room_of(&self, verb: &Verb) -> Option<&'static dyn Room> {
+        let VerbKind::Room(call) = &verb.kind else { return None };
+        self.context.rooms.iter().find(|room| room.keyword() == call.keyword).copied()
+    }
+
+    /// The number that a part of a verb stands for, as text.
+    pub(crate) fn number(&self, plan: &LogicalPlan, slice: Slice, keyword: &str) -> Bound<String> {
+        let expr = self.expr(plan, slice)?;
+        number_of(&expr).ok_or_else(|| vec![self.error(Code::Type, format!("{keyword} takes a number"), slice.span)])
+    }
+
+    /// The seed of a verb that decides by chance, 0 unless it is given.
+    pub(crate) fn seed(&self, plan: &LogicalPlan, call: &VerbCall) -> Bound<u64> {
+        let Some(slice) = call.find("seed").and_then(|seed| seed.slice("seed_value")) else { return Ok(0) };
+        let wrong = |_| vec![self.error(Code::OptionValue, "the seed is a whole number, 0 or more", slice.span)];
+        self.number(plan, slice, &call.keyword)?.parse().map_err(wrong)
     }
 
     fn query(&self, plan: LogicalPlan, items: Vec<SelectItem>) -> Query {
@@ -382,14 +382,14 @@ impl Binder<'_> {
     }
 
     /// An expression, rewritten; its types are checked against the plan's columns.
-    pub(super) fn expr(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SqlExpr> {
+    pub(crate) fn expr(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SqlExpr> {
         let mut expr = self.reader().expr(slice.span).map_err(|problem| vec![problem])?;
         self.rewrite(&mut expr)?;
         self.check(plan, &expr, slice.span)?;
         Ok(expr)
     }
 
-    pub(super) fn check(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span) -> Bound<Expr> {
+    pub(crate) fn check(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span) -> Bound<Expr> {
         let catalog = self.catalog();
         self.blame().check(&planner(&catalog), self.context.state.config_options(), expr, plan.schema(), span)
     }
@@ -484,7 +484,7 @@ impl Binder<'_> {
         build().map_err(|error| self.blame().explain(error, span))
     }
 
-    pub(super) fn error(&self, code: Code, message: impl Into<String>, span: Span) -> Diagnostic {
+    pub(crate) fn error(&self, code: Code, message: impl Into<String>, span: Span) -> Diagnostic {
         Diagnostic::error(code, message, self.source, span)
     }
 }
@@ -520,7 +520,7 @@ fn is_all(word: &Ident) -> bool {
 }
 
 /// An Arrow type in a user's words.
-pub(super) fn type_name(kind: &DataType) -> String {
+pub fn type_name(kind: &DataType) -> String {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_string(),
         kind if kind.is_integer() => "a whole number".to_string(),

@@ -8,7 +8,7 @@
 //!                                     └──► reference: list, describe, markdown
 //! ```
 //!
-//! Adding one: write its file in a family's folder, name it in the family's `mod.rs`, write the reference page anew
+//! Adding one: write its file in a family's folder, name it in the family's `mod.rs`, write the reference page again
 //! (`curator ops --markdown`). Its examples run as tests.
 //!
 //! Invariant: operators compute on Arrow arrays and know neither plans nor DataFusion.
@@ -16,14 +16,14 @@
 
 mod call;
 mod code;
-pub mod dedup;
+pub(crate) mod dedup;
 mod device_tables;
 mod doc;
 mod evaluate;
 mod param;
-pub mod prelude;
+pub(crate) mod prelude;
 mod quality;
-pub mod reference;
+pub(crate) mod reference;
 mod registry;
 mod repetition;
 mod safety;
@@ -38,18 +38,21 @@ mod url;
 mod value;
 mod web;
 
-pub use call::{ArgSource, ArgumentAt, ArgumentProblem};
-pub use device_tables::device_tables;
-pub use doc::{
-    CharCounts, DeviceNeeds, Doc, Grams, LONGEST_GRAM, Level, Line, Lines, Needs, RepeatTable, Repeats, Signs, Stage,
-    Word, WordCounts, WordKinds, WordLengths, Words,
-};
-pub use evaluate::{Items, Record, evaluate, evaluate_fields};
-pub use param::{Param, ParamType, TextForm};
+pub(crate) use call::{ArgSource, ArgumentAt};
+pub(crate) use doc::{DeviceNeeds, Line, Repeats, Word};
+pub(crate) use evaluate::{evaluate, evaluate_fields};
+pub(crate) use param::ParamType;
+pub(crate) use spec::{Kernel, Scratch};
+pub(crate) use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
+pub(crate) use value::Value;
+
+pub use param::Param;
 pub use registry::Registry;
-pub use spec::{
-    BatchKernel, Bound, Cost, Cpu, Effects, Example, Family, Gpu, Kernel, OpSpec, Returns, Scratch, Statistic,
-    StatisticValue,
+pub use spec::{Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};
+pub use value::{Args, Literal};
+// Public for `internals` alone.
+#[doc(hidden)]
+pub use {
+    device_tables::device_tables,
+    doc::{Needs, Stage},
 };
-pub use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
-pub use value::{Args, Literal, Value};

@@ -4,7 +4,7 @@
 //! document ──read──► Doc ──► words = 12, is ≥ 50? no: stop            columns: words 12, stop_words ·, alpha_ratio ·
 //!                        ──► words = 80, is ≥ 50? yes ──► stop_words = 9, is ≥ 2? yes ──► alpha_ratio = 0.8
 //! ```
-//! A document is taken apart once. If it is known which values rules will keep ([`Gate`]), a statistic that is dear even
+//! A document is taken apart once. If it is known which values rules will keep ([`Gate`]), a statistic that is expensive even
 //! then is not computed for a document that an earlier rule drops. And if nobody wants to know more of a value than
 //! whether it is below a limit, a bound that is below the limit will do ([`Bound`](super::Bound)).
 //!

@@ -1,11 +1,11 @@
 //! `FilterBeforeDedup`: a filter on what `DEDUP EXACT` compares comes before it.
 
-use crate::dedup::{AgainstMode, Method};
-use crate::logical::nodes::Dedup;
+use crate::verb::VerbNode;
+use datafusion::common::Column;
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Extension, Filter, LogicalPlan};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
@@ -35,29 +35,20 @@ impl OptimizerRule for FilterBeforeDedup {
 
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = &plan else { return Ok(Transformed::no(plan)) };
-        let LogicalPlan::Extension(extension) = filter.input.as_ref() else { return Ok(Transformed::no(plan)) };
-        let Some(dedup) = extension.node.as_any().downcast_ref::<Dedup>().filter(|dedup| commutes(dedup)) else {
-            return Ok(Transformed::no(plan));
+        let Some(node) = VerbNode::of(&filter.input) else { return Ok(Transformed::no(plan)) };
+        let passes = |condition: &Expr| {
+            let columns: Vec<&Column> = condition.column_refs().into_iter().collect();
+            !columns.is_empty() && !condition.is_volatile() && node.verb.lets_filter_pass(&columns)
         };
-        let reads_compared = |condition: &Expr| {
-            let columns = condition.column_refs();
-            !columns.is_empty() && columns.iter().all(|column| dedup.request.compared.contains(column))
-        };
-        let (below, above): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(filter.predicate.clone())
-            .into_iter()
-            .partition(|condition| reads_compared(condition) && !condition.is_volatile());
+        let (below, above): (Vec<Expr>, Vec<Expr>) =
+            split_conjunction_owned(filter.predicate.clone()).into_iter().partition(passes);
         let Some(below) = conjunction(below) else { return Ok(Transformed::no(plan)) };
-        let input = LogicalPlan::Filter(Filter::try_new(below, Arc::new(dedup.input.clone()))?);
-        let dedup = LogicalPlan::Extension(Extension { node: Arc::new(dedup.over(input)?) });
+        let rows = LogicalPlan::Filter(Filter::try_new(below, Arc::new(node.rows().clone()))?);
+        let dedup = node.over(rows)?.into_plan();
         let moved = match conjunction(above) {
             Some(above) => LogicalPlan::Filter(Filter::try_new(above, Arc::new(dedup))?),
             None => dedup,
         };
         Ok(Transformed::yes(moved))
     }
-}
-
-fn commutes(dedup: &Dedup) -> bool {
-    let appends = dedup.request.against.as_ref().is_some_and(|against| against.mode == AgainstMode::Append);
-    matches!(dedup.request.method, Method::Exact(_)) && !appends && !dedup.wants_dropped
 }

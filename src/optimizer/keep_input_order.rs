@@ -14,14 +14,15 @@ mod position;
 #[cfg(test)]
 mod tests;
 
-use crate::logical::nodes::{Decontaminate, Dedup, Sample, Write};
 use crate::sources::POSITION_COLUMN;
+use crate::verb::{RowOrder, VerbNode};
 use arrow::datatypes::FieldRef;
 use carried::{Carried, Key, Order, column, is_hidden, with_columns};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchemaRef, TableReference};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
+use datafusion::logical_expr::utils::generate_sort_key;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
     SubqueryAlias, TableScan, TableScanBuilder, TableSource, Unnest, Values, Window, lit,
@@ -299,28 +300,46 @@ impl Walk<'_> {
         Ok(Carried { order: keys.map(Order::of), plan: LogicalPlan::Unnest(plan) })
     }
 
-    /// The evaluations are in order too: of tasks with the same text the first is named. The pieces of a document are
-    /// numbered, since they have its position.
-    fn decontaminate(&self, node: &Decontaminate) -> Result<Carried> {
-        let mut input = self.visit(node.input.clone())?.sorted();
-        let evals = self.visit(node.evals.clone())?.sorted();
-        let cut = input.plan.schema().maybe_index_of_column(&node.request.text).filter(|_| node.cuts());
-        if let Some(text) = cut {
-            input = self.with_spare_key(input, text)?;
+    /// A verb gets all its inputs in their order, since that decides. What it numbers, pieces of a row or rows in an order of
+    /// its own, is ordered by these numbers too.
+    fn verb(&self, node: &VerbNode) -> Result<Carried> {
+        let effect = node.verb.order();
+        if effect == RowOrder::Ends {
+            let rows = self.sorted(node.rows().clone())?;
+            return Ok(Carried::known(node.over(rows)?.into_plan(), Order::of(vec![]).already_sorted()));
         }
-        let (sorted_by, evals_sorted_by) = (input.sort_columns(), evals.sort_columns());
-        let piece = input.order.as_ref().filter(|_| node.cuts()).map(|_| self.name());
-        let is_cut = piece.is_some();
-        let node = node.over(input.plan, evals.plan)?.sorted_by(sorted_by, evals_sorted_by, piece)?;
+        let mut inputs = vec![];
+        for (number, input) in node.inputs.iter().enumerate() {
+            let input = self.visit(input.clone())?;
+            // Partitions that ascend in a position need not come together; where they do not, the executor asks for it.
+            let is_position = input.order.as_ref().is_some_and(|order| order.spans.is_some());
+            let stays = effect == RowOrder::KeepsPartitions && number == 0 && is_position;
+            inputs.push(if stays || effect == RowOrder::Indifferent { input } else { input.sorted() });
+        }
+        let mut rows = inputs.remove(0);
+        let rewritten = node.verb.rewrites().and_then(|text| rows.plan.schema().maybe_index_of_column(text));
+        if let Some(rewritten) = rewritten {
+            rows = self.with_spare_key(rows, rewritten)?;
+        }
+        let number = rows.order.as_ref().filter(|_| effect.numbers_rows()).map(|_| self.name());
+        inputs.insert(0, rows);
+        let needs_order = effect != RowOrder::Indifferent;
+        let orders = inputs.iter().map(|input| if needs_order { input.sort_columns() } else { vec![] }).collect();
+        let order = inputs[0].order.clone();
+        let plans = inputs.into_iter().map(|input| input.plan).collect();
+        let node = node.sorted_by(plans, orders, number)?;
         let visible = node.visible_columns();
-        let mut order = input.order.and_then(|order| order.through(&visible));
-        if is_cut {
-            order = order.map(|mut order| {
-                order.keys.push(Key::ascending(visible.len()));
+        let numbered = node.number.is_some().then(|| Key::ascending(visible.len() + node.verb.adds().len()));
+        let order = match (effect, numbered) {
+            (RowOrder::Makes, Some(number)) => Some(Order::of(vec![number]).already_sorted()),
+            (RowOrder::Splits, Some(number)) => order.and_then(|order| order.through(&visible)).map(|mut order| {
+                order.keys.push(number);
                 Order::of(order.keys).already_sorted()
-            });
-        }
-        Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order })
+            }),
+            (RowOrder::KeepsPartitions, _) => order.and_then(|order| order.through(&visible)).map(Order::not_sorted),
+            _ => order.and_then(|order| order.through(&visible)),
+        };
+        Ok(Carried { plan: node.into_plan(), order })
     }
 
     /// The plan with a copy of a column that the node above changes, if its rows are ordered by that column.
@@ -336,31 +355,8 @@ impl Walk<'_> {
     }
 
     fn extension(&self, extension: Extension) -> Result<Carried> {
-        if let Some(sample) = extension.node.as_any().downcast_ref::<Sample>() {
-            let input = self.visit(sample.input.clone())?.sorted();
-            let sorted_by = input.sort_columns();
-            let node = Arc::new(sample.over(input.plan, sorted_by));
-            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node }), order: input.order });
-        }
-        if let Some(dedup) = extension.node.as_any().downcast_ref::<Dedup>() {
-            let mut input = self.visit(dedup.input.clone())?.sorted();
-            let cut = dedup.request.value.as_ref().filter(|_| dedup.request.method.cuts_text());
-            if let Some(text) = cut.and_then(|text| input.plan.schema().maybe_index_of_column(text)) {
-                input = self.with_spare_key(input, text)?;
-            }
-            let sorted_by = input.sort_columns();
-            let node = dedup.over(input.plan)?.sorted_by(sorted_by);
-            let order = input.order.and_then(|order| order.through(&node.visible_columns()));
-            return Ok(Carried { plan: LogicalPlan::Extension(Extension { node: Arc::new(node) }), order });
-        }
-        if let Some(decontaminate) = extension.node.as_any().downcast_ref::<Decontaminate>() {
-            return self.decontaminate(decontaminate);
-        }
-        if let Some(write) = extension.node.as_any().downcast_ref::<Write>() {
-            let input = self.sorted(write.input.clone())?;
-            let node = Arc::new(write.over(input));
-            let plan = LogicalPlan::Extension(Extension { node });
-            return Ok(Carried::known(plan, Order::of(vec![]).already_sorted()));
+        if let Some(node) = extension.node.as_any().downcast_ref::<VerbNode>() {
+            return self.verb(node);
         }
         let plan = LogicalPlan::Extension(extension);
         let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
@@ -378,19 +374,35 @@ fn with_more_columns(input: Carried, columns: Vec<Expr>) -> Result<Carried> {
     Ok(Carried { plan, order: input.order })
 }
 
-/// The window functions of one node, some of which got a longer order. A node's functions must all have the same
-/// order, so those that did not go to a node of their own; the columns stay as they were.
+/// The window functions of one node, some of which got a longer order. A node's functions must all sort alike, so those that
+/// do not go to nodes of their own; the columns stay as they were.
 fn windows(before: &[Expr], after: Vec<Expr>, input: LogicalPlan) -> Result<LogicalPlan> {
     let whole = Window::try_new(after.clone(), Arc::new(input.clone()))?;
     let (same, changed): (Vec<_>, Vec<_>) = before.iter().zip(after).partition(|(before, after)| *before == after);
-    if same.is_empty() || changed.is_empty() {
+    let mut groups: Vec<(WindowKeys, Vec<Expr>)> = vec![];
+    for (_, expr) in changed.into_iter().chain(same) {
+        let keys = sort_key(&expr)?;
+        match groups.iter_mut().find(|(known, _)| *known == keys) {
+            Some((_, group)) => group.push(expr),
+            None => groups.push((keys, vec![expr])),
+        }
+    }
+    if groups.len() <= 1 {
         return Ok(LogicalPlan::Window(whole));
     }
     let mut plan = input;
-    for group in [changed, same] {
-        let exprs = group.into_iter().map(|(_, after)| after).collect();
+    for (_, exprs) in groups {
         plan = LogicalPlan::Window(Window::try_new(exprs, Arc::new(plan))?);
     }
     let columns = whole.schema.columns().into_iter().map(Expr::Column).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// What a window sorts its rows by; whether each key is one that it partitions by.
+type WindowKeys = Vec<(SortExpr, bool)>;
+
+/// The keys of a window function, as DataFusion works them out.
+fn sort_key(call: &Expr) -> Result<WindowKeys> {
+    let Expr::WindowFunction(function) = call.clone().unalias() else { return Ok(vec![]) };
+    generate_sort_key(&function.params.partition_by, &function.params.order_by)
 }

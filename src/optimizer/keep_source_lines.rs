@@ -9,17 +9,16 @@ mod carried;
 mod tests;
 mod union;
 
-use crate::logical::nodes::{Decontaminate, Dedup, Sample, Write};
-use crate::sinks::{Format, SinkSpec};
 use crate::sources::{LINE_COLUMN, LineField, LineFields};
+use crate::verb::VerbNode;
 use carried::{Carried, Origin};
 use datafusion::common::JoinType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    Distinct, DistinctOn, Expr, Extension, Filter, Join, Limit, LogicalPlan, Projection, Sort, SubqueryAlias,
-    TableScan, TableScanBuilder, TableSource, UserDefinedLogicalNode, Window,
+    Distinct, DistinctOn, Expr, Filter, Join, Limit, LogicalPlan, Projection, Sort, SubqueryAlias, TableScan,
+    TableScanBuilder, TableSource, Window,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::fmt;
@@ -64,13 +63,9 @@ impl fmt::Debug for KeepSourceLines {
 impl AnalyzerRule for KeepSourceLines {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         let rewritten = plan.transform_down(|node| {
-            let LogicalPlan::Extension(extension) = &node else { return Ok(Transformed::no(node)) };
-            let Some(write) = extension.node.as_any().downcast_ref::<Write>() else { return Ok(Transformed::no(node)) };
-            match self.write(write)? {
-                Some(write) => {
-                    let node = LogicalPlan::Extension(Extension { node: Arc::new(write) });
-                    Ok(Transformed::new(node, true, TreeNodeRecursion::Stop))
-                }
+            let Some(verb) = VerbNode::of(&node) else { return Ok(Transformed::no(node)) };
+            match self.write(verb)? {
+                Some(write) => Ok(Transformed::new(write.into_plan(), true, TreeNodeRecursion::Stop)),
                 None => Ok(Transformed::no(node)),
             }
         })?;
@@ -83,18 +78,14 @@ impl AnalyzerRule for KeepSourceLines {
 }
 
 impl KeepSourceLines {
-    fn write(&self, write: &Write) -> Result<Option<Write>> {
-        let mut spec = SinkSpec::new(&write.location);
-        for (name, value) in &write.options {
-            // The binder has checked them.
-            let _ = spec.options.set(name, value);
-        }
-        if write.lines.is_some() || spec.format() != Some(Format::Jsonl) || names_a_line(&write.input)? {
+    fn write(&self, write: &VerbNode) -> Result<Option<VerbNode>> {
+        let Some(not_in_lines) = write.verb.writes_lines() else { return Ok(None) };
+        if names_a_line(write.rows())? {
             return Ok(None);
         }
-        let Some(carried) = self.visit(&write.input)? else { return Ok(None) };
-        let (input, lines) = carried.into_output(&spec.options.partition_by)?;
-        Ok(Some(write.over(input).with_lines(lines)))
+        let Some(carried) = self.visit(write.rows())? else { return Ok(None) };
+        let (input, lines) = carried.into_output(&not_in_lines)?;
+        write.over(input)?.with_verb(write.verb.with_lines(lines)?).map(Some)
     }
 
     /// The plan with the lines of its rows, if it passes them on.
@@ -134,7 +125,7 @@ impl KeepSourceLines {
             LogicalPlan::Distinct(distinct) => self.distinct(distinct),
             LogicalPlan::Union(union) => self.union(union),
             LogicalPlan::Join(join) => self.join(join),
-            LogicalPlan::Extension(extension) => self.extension(extension),
+            LogicalPlan::Extension(_) => VerbNode::of(plan).map_or(Ok(None), |node| self.verb(node)),
             _ => Ok(None),
         }
     }
@@ -226,40 +217,21 @@ impl KeepSourceLines {
         Ok(Some(joined))
     }
 
-    fn extension(&self, extension: &Extension) -> Result<Option<Carried>> {
-        let any = extension.node.as_any();
-        if let Some(sample) = any.downcast_ref::<Sample>() {
-            return self.through(&sample.input, |input| {
-                Ok(node(sample.over(Arc::unwrap_or_clone(input), sample.order.clone())))
-            });
+    /// A verb whose rows are rows of its input, whatever becomes of their order.
+    fn verb(&self, node: &VerbNode) -> Result<Option<Carried>> {
+        if !node.verb.order().passes_rows() {
+            return Ok(None);
         }
-        if let Some(dedup) = any.downcast_ref::<Dedup>() {
-            let Some(mut input) = self.visit(&dedup.input)? else { return Ok(None) };
-            if dedup.request.method.cuts_text() {
-                input.change(dedup.request.value.as_ref());
-            }
-            let dedup = dedup.over(input.plan.clone())?;
-            let origins = dedup.visible_columns().into_iter().map(|column| input.origins[column].clone());
-            let added = dedup.request.extra.iter().map(|_| Origin::Computed);
-            let origins = origins.chain(added).collect();
-            return input.under(|_| Ok(node(dedup)), origins).map(Some);
+        let Some(mut input) = self.visit(node.rows())? else { return Ok(None) };
+        if let Some(rewritten) = node.verb.rewrites() {
+            input.change(Some(rewritten));
         }
-        if let Some(decontaminate) = any.downcast_ref::<Decontaminate>() {
-            let Some(mut input) = self.visit(&decontaminate.input)? else { return Ok(None) };
-            if decontaminate.cuts() {
-                input.change(Some(&decontaminate.request.text));
-            }
-            let decontaminate = decontaminate.over(input.plan.clone(), decontaminate.evals.clone())?;
-            let visible = decontaminate.visible_columns();
-            let origins = visible.into_iter().map(|column| input.origins[column].clone()).collect();
-            return input.under(|_| Ok(node(decontaminate)), origins).map(Some);
-        }
-        Ok(None)
+        let node = node.over(input.plan.clone())?;
+        let origins = node.visible_columns().into_iter().map(|column| input.origins[column].clone());
+        let added = node.verb.adds().into_iter().map(|_| Origin::Computed);
+        let origins = origins.chain(added).collect();
+        input.under(|_| Ok(node.into_plan()), origins).map(Some)
     }
-}
-
-fn node(node: impl UserDefinedLogicalNode + 'static) -> LogicalPlan {
-    LogicalPlan::Extension(Extension { node: Arc::new(node) })
 }
 
 /// The columns of a projection under their names, which coercion may have made others than those of their expressions.

@@ -2,6 +2,7 @@
 
 use crate::exec::GatherExec;
 use crate::sources::{FileScanExec, is_position};
+use crate::verb::VerbExec;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
@@ -24,6 +25,7 @@ const MAX_AHEAD_BYTES: usize = 1 << 30;
 /// ```
 /// Sound because both give the rows of sorted partitions in one order. Pays off because partitions of a scan hold whole
 /// splits: a merge would copy each row, and let a partition work only when its turn has come.
+/// A verb that works in stages gives the partitions of its scan, with fewer rows.
 /// Leaves alone merges with a limit, of several columns, and of partitions that are not those of a scan: after a
 /// repartitioning, neighbours lie apart.
 #[derive(Debug)]
@@ -69,6 +71,9 @@ impl PhysicalOptimizerRule for GatherInOrder {
 fn scan_of_partitions(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanExec> {
     if let Some(scan) = plan.downcast_ref::<FileScanExec>() {
         return Some(scan);
+    }
+    if let Some(verb) = plan.downcast_ref::<VerbExec>() {
+        return if verb.keeps_partitions() { scan_of_partitions(verb.rows()) } else { None };
     }
     let n_partitions = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
     match plan.children().as_slice() {

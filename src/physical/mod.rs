@@ -8,12 +8,12 @@
 
 mod device_program;
 mod fence_sorts;
-mod fuse;
 mod gather_in_order;
 mod hardware;
 mod lower;
 mod one_pass;
 mod place;
+mod place_operators;
 mod rule_by_rule;
 mod separate_projections;
 mod size;
@@ -25,11 +25,11 @@ mod transfer;
 mod yield_in_joins;
 
 pub use fence_sorts::FenceSorts;
-pub use fuse::PlaceOperators;
 pub use gather_in_order::GatherInOrder;
 pub use hardware::Hardware;
-pub use lower::write_of;
+pub use lower::{WriteTarget, write_of};
 pub use one_pass::OnePass;
+pub use place_operators::PlaceOperators;
 pub use rule_by_rule::plan_rule_by_rule;
 pub use separate_projections::SeparateProjections;
 pub use split_guards::SplitGuards;

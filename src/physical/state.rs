@@ -116,7 +116,7 @@ fn build(
         *reservation = share_bytes.min(*reservation);
     }
 
-    // Settings that have nothing to do with devices must not open them anew.
+    // Settings that have nothing to do with devices must not open them again.
     let hardware = session.get_extension::<Hardware>().filter(|hardware| hardware.fits(config));
     let hardware = hardware.unwrap_or_else(|| Arc::new(Hardware::new(config)));
     session = session.with_extension(Arc::clone(&hardware));

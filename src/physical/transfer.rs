@@ -3,7 +3,9 @@
 use super::hardware::Found;
 use super::place::{Placement, Problem, Segment as PlacedSegment, copy_back_line, item_line, segment_lines};
 use super::size::{Load, batch, sizing};
-use crate::exec::{AnnotateExec, BatchSize, DeviceExec, Door, GroupStates, MEMORY_UNIT_BYTES, Segment, ToBackendExec};
+use crate::exec::{
+    AnnotateExec, BatchSize, DeviceExec, GroupStates, MEMORY_UNIT_BYTES, Segment, ShareSemaphore, ToBackendExec,
+};
 use crate::{Config, gpu};
 use datafusion::error::Result;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
@@ -14,7 +16,7 @@ pub(super) struct Kernel {
     pub program: gpu::Program,
     pub columns: Vec<usize>,
     pub outputs: Vec<(usize, usize)>,
-    /// What becomes of rows that are put together.
+    /// What becomes of rows that are grouped.
     pub groups: Option<GroupStates>,
 }
 
@@ -47,7 +49,7 @@ pub(super) fn on_device(
     let copy = |line: String| line.trim().trim_start_matches("ToBackend ").to_string();
     let memory = resources.gpu_memory_bytes.map(|bytes| {
         let units = u32::try_from(bytes as usize / MEMORY_UNIT_BYTES).unwrap_or(u32::MAX);
-        Arc::new(Door::new(units.max(1)))
+        Arc::new(ShareSemaphore::new(units.max(1)))
     });
     let segment = Arc::new(Segment {
         program: Arc::new(kernel.program),

@@ -196,7 +196,7 @@ fn defined_name(statement: &Statement) -> Option<String> {
 fn written_paths(statement: &Statement) -> Option<String> {
     let StatementKind::Query(pipeline) = &statement.kind else { return None };
     pipeline.verbs.iter().find_map(|verb| match &verb.kind {
-        syntax::ast::VerbKind::Into { path, .. } => Some(path.text.clone()),
+        syntax::ast::VerbKind::Room(call) if call.keyword == "INTO" => Some(call.name("path")?.text),
         _ => None,
     })
 }

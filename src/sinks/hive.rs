@@ -9,11 +9,12 @@
 //! neither memory nor open files grow with the number of folders.
 //! Invariant: what is in a folder follows from its rows alone.
 
-use super::file::{CompleteFile, CreatedFolders};
+use super::file::CompleteFile;
 use super::parts::{OutputWriter, PartNames};
 use super::scratch::{Extent, Scratch};
 use super::slices::{Slice, plain_schema};
-use super::spec::{Layout, Place};
+use super::spec::Layout;
+use crate::store::Claim;
 use crate::{Error, Result, bug};
 use arrow::array::{Array, RecordBatch, UInt32Array};
 use arrow::buffer::NullBuffer;
@@ -38,7 +39,7 @@ const NULL_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// A partitioned output being written.
 pub(super) struct HiveWriter {
     layout: Layout,
-    root: PathBuf,
+    claim: Arc<Claim>,
     /// `lang=`, and where the column is.
     partition_columns: Arc<[(String, usize)]>,
     file_columns: Vec<usize>,
@@ -71,9 +72,7 @@ struct Collected {
 }
 
 impl HiveWriter {
-    pub fn create(layout: Layout, schema: &Schema, partition_by: &[String]) -> Result<HiveWriter> {
-        let Place::Folder(root) = &layout.place else { return Err(bug!("partitions outside of a folder")) };
-        let root = root.clone();
+    pub fn create(layout: Layout, schema: &Schema, partition_by: &[String], claim: Arc<Claim>) -> Result<HiveWriter> {
         let index_of = |name: &String| schema.index_of(name).map_err(|error| bug!("{error}"));
         let partition_columns = partition_by
             .iter()
@@ -89,7 +88,7 @@ impl HiveWriter {
         let file_schema = schema.project(&file_columns).map_err(|error| bug!("{error}"))?;
         Ok(HiveWriter {
             layout,
-            root,
+            claim,
             partition_columns,
             file_columns,
             plain_schema: plain_schema(&file_schema),
@@ -102,7 +101,7 @@ impl HiveWriter {
         })
     }
 
-    pub fn write(&mut self, batch: &RecordBatch, folders: &mut CreatedFolders) -> Result<()> {
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let options = FormatOptions::default();
         let partition_columns = self.partition_columns.clone();
         let columns = partition_columns
@@ -118,7 +117,7 @@ impl HiveWriter {
                 column.append(row, &mut key)?;
             }
             if !self.partitions.contains_key(&key) {
-                let rows = self.new_rows(&key, folders)?;
+                let rows = self.new_rows(&key)?;
                 self.partitions.insert(key.clone(), Partition { rows, picked: Vec::new() });
             }
             if let Some(partition) = self.partitions.get_mut(&key) {
@@ -137,21 +136,20 @@ impl HiveWriter {
     }
 
     /// What happens to the rows of a folder that was not seen before.
-    fn new_rows(&mut self, key: &str, folders: &mut CreatedFolders) -> Result<Rows> {
+    fn new_rows(&mut self, key: &str) -> Result<Rows> {
         if self.n_open == MAX_OPEN {
             return Ok(Rows::Collected(Collected::default()));
         }
         self.n_open += 1;
-        let folder = self.root.join(key);
-        folders.create(&folder)?;
-        Ok(Rows::Written(Box::new(open_output(&self.layout, &self.file_schema, folder)?)))
+        let output = open_output(&self.layout, &self.file_schema, &self.claim, key)?;
+        Ok(Rows::Written(Box::new(output)))
     }
 
     /// Moves the rows that wait in memory into the scratch file.
     fn spill(&mut self) -> Result<()> {
         let scratch = match &mut self.scratch {
             Some(scratch) => scratch,
-            None => self.scratch.insert(Scratch::create(&self.root)?),
+            None => self.scratch.insert(Scratch::create(self.claim.staging())?),
         };
         for partition in self.partitions.values_mut() {
             if let Rows::Collected(collected) = &mut partition.rows
@@ -165,40 +163,36 @@ impl HiveWriter {
         Ok(())
     }
 
-    pub fn finish(self, folders: &mut CreatedFolders) -> Result<Vec<CompleteFile>> {
+    pub fn finish(self) -> Result<Vec<CompleteFile>> {
         let mut complete = Vec::new();
         let mut later = Vec::new();
         for (key, partition) in self.partitions {
             match partition.rows {
                 Rows::Written(writer) => complete.extend(writer.finish()?),
-                Rows::Collected(collected) => {
-                    let folder = self.root.join(key);
-                    folders.create(&folder)?;
-                    later.push((folder, collected));
-                }
+                Rows::Collected(collected) => later.push((key, collected)),
             }
         }
         let (layout, schema, scratch) = (&self.layout, &self.file_schema, self.scratch.as_ref());
-        let write = |(folder, collected)| write_collected(layout, schema, folder, collected, scratch);
+        let write = |(key, collected): (String, Collected)| {
+            write_collected(open_output(layout, schema, &self.claim, &key)?, collected, scratch)
+        };
         let written: Result<Vec<Vec<CompleteFile>>> = later.into_par_iter().map(write).collect();
         complete.extend(written?.into_iter().flatten());
         Ok(complete)
     }
 }
 
-fn open_output(layout: &Layout, schema: &SchemaRef, folder: PathBuf) -> Result<OutputWriter> {
-    OutputWriter::create(layout, schema.clone(), PartNames::folder(folder, layout.ending()))
+fn open_output(layout: &Layout, schema: &SchemaRef, claim: &Arc<Claim>, key: &str) -> Result<OutputWriter> {
+    let names = PartNames::folder(Arc::clone(claim), PathBuf::from(key), layout.ending());
+    OutputWriter::create(layout, schema.clone(), names)
 }
 
 /// Writes the parts of one folder, now that all its rows are there.
 fn write_collected(
-    layout: &Layout,
-    schema: &SchemaRef,
-    folder: PathBuf,
+    mut writer: OutputWriter,
     collected: Collected,
     scratch: Option<&Scratch>,
 ) -> Result<Vec<CompleteFile>> {
-    let mut writer = open_output(layout, schema, folder)?;
     for extent in collected.extents {
         let scratch = scratch.ok_or_else(|| bug!("rows in a scratch file that is not there"))?;
         scratch.read(extent, |batch| writer.write(&batch))?;
@@ -285,6 +279,7 @@ fn escape_into(text: &str, out: &mut String) {
 mod tests {
     use super::*;
     use crate::sinks::SinkSpec;
+    use crate::store::{Location, Outbox};
     use arrow::array::{ArrayRef, Int64Array, StringArray};
 
     #[test]
@@ -303,18 +298,20 @@ mod tests {
             for (name, value) in [("format", format), ("compression", "none"), ("partition_by", "k")] {
                 spec.options.set(name, value).unwrap();
             }
-            let mut folders = CreatedFolders::default();
-            folders.create(&root.path().join(format)).unwrap();
-            let mut hive = HiveWriter::create(spec.layout().unwrap(), &rows.schema(), &["k".to_string()]).unwrap();
+            let outbox = Outbox::new("test");
+            let claim = outbox.claim(&Location::folder(&root.path().join(format))).unwrap();
+            let layout = spec.layout().unwrap();
+            let mut hive = HiveWriter::create(layout, &rows.schema(), &["k".to_string()], claim.clone()).unwrap();
             hive.max_held_bytes = 10_000;
             for start in (0..1000).step_by(30) {
-                hive.write(&rows.slice(start, 30.min(1000 - start)), &mut folders).unwrap();
+                hive.write(&rows.slice(start, 30.min(1000 - start))).unwrap();
             }
             assert!(hive.scratch.is_some() && hive.n_open == MAX_OPEN);
-            let files = hive.finish(&mut folders).unwrap();
+            let files = hive.finish().unwrap();
             assert_eq!(files.len() as i64, N_FOLDERS);
-            for file in files {
-                let written = file.publish(false).unwrap();
+            files.iter().for_each(|file| claim.publish(file.name.as_ref().unwrap()));
+            outbox.commit().unwrap();
+            for written in files {
                 assert_eq!(written.n_rows, 20);
                 let key: i64 =
                     written.path.parent().unwrap().display().to_string().split('=').nth(1).unwrap().parse().unwrap();

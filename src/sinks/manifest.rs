@@ -1,188 +1,288 @@
-//! The manifest of an output folder, and the rules for writing where something is already.
+//! The manifest of an output: which files it consists of, and what they were made from.
 //!
-//! `_manifest.json` lists the files that a run wrote, with rows and bytes. It is what makes `overwrite` safe: only
-//! listed files are ever removed, and a folder with other files in it is refused. Names that begin with `_` or `.` are
-//! not data, and readers skip them.
+//! A folder has `_manifest.json`; a single file `x.jsonl` has `.x.jsonl.manifest.json` beside it; a folder of rejects has
+//! its own. The manifest is what makes `overwrite` safe: only what it lists is ever replaced or removed. It gets its name
+//! last in a commit, so a folder with a manifest is whole. Names that begin with `_` or `.` are not data.
 //!
-//! Invariant: at any moment every data file of ours in the folder is listed. A run first lists the old and the new
-//! files as incomplete, then renames and removes, then writes the final list.
+//! Invariant: no time and no host of the run is in a manifest; times are those of inputs.
+//! Not here: looking for what is in the way (`existing.rs`), checking an output against its manifest (`verify.rs`).
 
 use super::WrittenFile;
-use super::file::{CompleteFile, Target, sync_folders_of};
-use super::spec::Layout;
+use super::existing::Existing;
+use super::file::{CompleteFile, Target};
+use crate::store::Claim;
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The manifest's name in its folder.
-const MANIFEST: &str = "_manifest.json";
+pub(super) const MANIFEST: &str = "_manifest.json";
 
 /// How a manifest says that it is ours.
 const WRITTEN_BY: &str = "curator";
 
-/// No timestamps or host names in here: the same query gives the same bytes.
-#[derive(Serialize, Deserialize)]
-struct Manifest {
+/// What a manifest lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// The rows of a query.
+    #[default]
+    Output,
+    /// What could not be read, and what rules dropped.
+    Rejects,
+}
+
+/// What a run says of itself in the manifests of what it wrote.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunFacts {
+    /// The name of the run: the same for the same query on the same inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The version of curator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Its XXH3-128.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_xxh3_128: Option<String>,
+    /// Settings that can change what is written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// The files that were read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputFile>,
+    /// What each step let through, as the funnel counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleCount>,
+    /// Lines that could not be read, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rejected: BTreeMap<String, u64>,
+}
+
+/// A file that a run read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct InputFile {
+    /// As the query names it.
+    pub path: String,
+    /// Its size on disk.
+    pub n_bytes: u64,
+    /// When it was last written, in nanoseconds since 1970.
+    pub modified_ns: Option<u64>,
+}
+
+/// A step of the funnel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCount {
+    /// As EXPLAIN names it.
+    pub step: String,
+    /// Rows that came in.
+    pub rows_in: u64,
+    /// Rows that went on.
+    pub rows_out: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Manifest {
     written_by: String,
-    complete: bool,
-    format: String,
-    compression: String,
-    n_rows: u64,
-    n_bytes: u64,
-    files: Vec<ManifestFile>,
+    #[serde(default)]
+    pub kind: Kind,
+    pub complete: bool,
+    #[serde(flatten)]
+    pub facts: RunFacts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    compression: Option<String>,
+    /// The folder of this run's rejects, as the query names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rejects: Option<String>,
+    pub n_rows: u64,
+    pub n_bytes: u64,
+    pub files: Vec<ManifestFile>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct ManifestFile {
-    path: String,
-    n_rows: u64,
-    n_bytes: u64,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ManifestFile {
+    pub path: String,
+    pub n_rows: u64,
+    pub n_bytes: u64,
+    /// The hash of its bytes; older manifests have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xxh3_128: Option<String>,
 }
 
-/// What is in an output folder before the run.
-#[derive(Debug, PartialEq)]
-pub(super) enum Existing {
-    /// No data.
-    Nothing,
-    /// What earlier runs wrote, relative to the folder, and nothing else.
-    Ours { files: BTreeSet<String> },
-    /// Something that we did not write.
-    Strangers { example: String },
-}
-
-impl Existing {
-    pub fn look(folder: &Path) -> Existing {
-        let listed = match std::fs::read(folder.join(MANIFEST)) {
-            Ok(bytes) => match listed_files(&bytes) {
-                Some(files) => Some(files),
-                None => return Existing::Strangers { example: MANIFEST.into() },
-            },
-            Err(_) => None,
+impl Manifest {
+    /// A manifest of ours; `None` if it is not ours, or points outside of its folder.
+    pub fn parse(bytes: &[u8]) -> Option<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(bytes).ok()?;
+        let is_inside = |path: &str| {
+            !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
         };
-        let is_listed = |path: &String| listed.as_ref().is_some_and(|files| files.contains(path));
-        match data_files(folder).into_iter().find(|path| !is_listed(path)) {
-            Some(example) => Existing::Strangers { example },
-            None => listed.map_or(Existing::Nothing, |files| Existing::Ours { files }),
-        }
+        let is_ours = manifest.written_by == WRITTEN_BY && manifest.files.iter().all(|file| is_inside(&file.path));
+        is_ours.then_some(manifest)
+    }
+
+    /// The manifest of a folder, if it is one of ours.
+    pub fn of_folder(folder: &Path) -> Option<Manifest> {
+        Self::parse(&std::fs::read(folder.join(MANIFEST)).ok()?)
     }
 }
 
-/// The files in a manifest of ours; `None` if it is not ours, or points outside of its folder.
-fn listed_files(manifest: &[u8]) -> Option<BTreeSet<String>> {
-    let manifest: Manifest = serde_json::from_slice(manifest).ok()?;
-    let is_inside = |path: &str| {
-        !path.is_empty() && Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
-    };
-    let ours = manifest.written_by == WRITTEN_BY && manifest.files.iter().all(|file| is_inside(&file.path));
-    ours.then(|| manifest.files.into_iter().map(|file| file.path).collect())
+/// The manifest that belongs to a single file.
+pub(super) fn manifest_of_file(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.manifest.json"))
 }
 
-/// Every file below a folder that a reader would take for data, relative to it.
-fn data_files(folder: &Path) -> Vec<String> {
-    let is_data =
-        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
-    walkdir::WalkDir::new(folder)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(is_data)
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| !entry.file_type().is_dir())
-        .map(|entry| relative(folder, entry.path()))
-        .collect()
+/// Files of one place that are complete and wait for the run's commit.
+#[derive(Debug)]
+pub struct StagedOutput {
+    /// `None` for what was written directly: a pipe, standard output.
+    place: Option<StagedPlace>,
+    files: Vec<CompleteFile>,
 }
 
-fn relative(folder: &Path, path: &Path) -> String {
-    path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
+/// Where staged files will be.
+#[derive(Debug, Clone)]
+pub(super) struct StagedPlace {
+    pub claim: Arc<Claim>,
+    pub kind: Kind,
+    /// The single file; `None` for a folder.
+    pub file: Option<PathBuf>,
+    /// What an earlier run left there, relative to the root.
+    pub old_files: BTreeSet<String>,
+    pub format: Option<&'static str>,
+    pub compression: Option<&'static str>,
+    /// The folder of this run's rejects.
+    pub rejects: Option<String>,
 }
 
-/// A folder that a run writes to.
-pub(super) struct FolderOutput {
-    folder: PathBuf,
-    format: &'static str,
-    compression: &'static str,
-    old_files: BTreeSet<String>,
-}
-
-impl FolderOutput {
-    /// Takes note of what an earlier run left in the folder.
-    pub fn open(folder: &Path, layout: &Layout) -> Result<FolderOutput> {
-        let old_files = match Existing::look(folder) {
-            Existing::Nothing => BTreeSet::new(),
-            Existing::Ours { files } => files,
-            Existing::Strangers { example } => {
-                return Err(Error::Data(format!("`{example}` appeared in `{}`", folder.display())));
-            }
-        };
-        Ok(FolderOutput {
-            folder: folder.to_path_buf(),
-            format: layout.format.name(),
-            compression: layout.compression.name(),
-            old_files,
-        })
-    }
-
-    /// Puts the new files, all complete, in the place of the old ones.
-    pub fn publish(self, complete: Vec<CompleteFile>) -> Result<Vec<WrittenFile>> {
-        let list = |file: &CompleteFile| ManifestFile {
-            path: relative(&self.folder, file.path()),
-            n_rows: file.n_rows,
-            n_bytes: file.n_bytes,
-        };
-        let new_names: BTreeSet<String> = complete.iter().map(|file| list(file).path).collect();
-        let stale: Vec<&String> = self.old_files.difference(&new_names).collect();
-
-        let mut union: Vec<ManifestFile> = complete.iter().map(list).collect();
-        union.extend(stale.iter().map(|path| ManifestFile { path: path.to_string(), n_rows: 0, n_bytes: 0 }));
-        self.write_manifest(false, union)?;
-
-        let final_list = complete.iter().map(list).collect();
-        let written = complete
-            .into_iter()
-            .map(|file| {
-                let may_replace = self.old_files.contains(&relative(&self.folder, file.path()));
-                file.publish(may_replace)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        sync_folders_of(&written);
-        for path in stale {
-            self.remove(path)?;
-        }
-        self.write_manifest(true, final_list)?;
-        Ok(written)
-    }
-
-    /// Removes a file of an earlier run, and the folders below ours that it leaves empty.
-    fn remove(&self, path: &str) -> Result<()> {
-        let path = self.folder.join(path);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(path, error)),
-            _ => {}
-        }
-        for parent in path.ancestors().skip(1).take_while(|parent| *parent != self.folder) {
-            if std::fs::remove_dir(parent).is_err() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_manifest(&self, complete: bool, mut files: Vec<ManifestFile>) -> Result<()> {
+impl StagedOutput {
+    pub(super) fn new(place: Option<StagedPlace>, mut files: Vec<CompleteFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        let manifest = Manifest {
-            written_by: WRITTEN_BY.into(),
-            complete,
-            format: self.format.into(),
-            compression: self.compression.into(),
-            n_rows: files.iter().map(|file| file.n_rows).sum(),
-            n_bytes: files.iter().map(|file| file.n_bytes).sum(),
-            files,
+        Self { place, files }
+    }
+
+    /// The same with one more file.
+    pub(super) fn with(mut self, file: CompleteFile) -> Self {
+        self.files.push(file);
+        self
+    }
+
+    /// The files, as they will be after the commit.
+    pub fn written(&self) -> Vec<WrittenFile> {
+        let written =
+            |file: &CompleteFile| WrittenFile { path: file.path.clone(), n_rows: file.n_rows, n_bytes: file.n_bytes };
+        self.files.iter().map(written).collect()
+    }
+
+    /// Writes the manifest, and gives all changes to the commit.
+    pub fn prepare(self, facts: &RunFacts) -> Result<()> {
+        let Some(place) = self.place else { return Ok(()) };
+        place.check_still_free()?;
+        let claim = &place.claim;
+        let is_folder = place.file.is_none();
+        let manifest_name = match &place.file {
+            Some(file) => manifest_of_file(file).file_name().map(PathBuf::from).unwrap_or_default(),
+            None => PathBuf::from(MANIFEST),
         };
-        let mut text = serde_json::to_vec_pretty(&manifest).map_err(|error| bug!("manifest: {error}"))?;
-        text.push(b'\n');
-        let mut target = Target::create(&self.folder.join(MANIFEST))?;
+        // A folder without any rejects needs no manifest that says so.
+        let is_empty = self.files.is_empty() && place.kind == Kind::Rejects;
+        if is_folder && !place.old_files.is_empty() {
+            claim.remove(Path::new(MANIFEST));
+            place.old_files.iter().for_each(|file| claim.remove(Path::new(file)));
+        }
+        if is_empty {
+            return Ok(());
+        }
+        let mut listed = vec![];
+        for file in &self.files {
+            let Some(name) = &file.name else { return Err(bug!("{} was not staged", file.path.display())) };
+            claim.publish(name);
+            let path = name.to_string_lossy().into_owned();
+            let xxh3_128 = Some(file.xxh3_128.clone());
+            listed.push(ManifestFile { path, n_rows: file.n_rows, n_bytes: file.n_bytes, xxh3_128 });
+        }
+        listed.sort_by(|a, b| a.path.cmp(&b.path));
+        let text = manifest_text(&place, facts, listed)?;
+        let mut target = Target::create(claim, &manifest_name, claim.root().join(&manifest_name))?;
         target.append(&text)?;
-        sync_folders_of(&[target.complete(0)?.publish(true)?]);
+        target.complete(0)?;
+        claim.publish_last(&manifest_name);
         Ok(())
+    }
+}
+
+fn manifest_text(place: &StagedPlace, facts: &RunFacts, files: Vec<ManifestFile>) -> Result<Vec<u8>> {
+    let manifest = Manifest {
+        written_by: WRITTEN_BY.into(),
+        kind: place.kind,
+        complete: true,
+        facts: facts.clone(),
+        format: place.format.map(str::to_string),
+        compression: place.compression.map(str::to_string),
+        rejects: place.rejects.clone(),
+        n_rows: files.iter().map(|file| file.n_rows).sum(),
+        n_bytes: files.iter().map(|file| file.n_bytes).sum(),
+        files,
+    };
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(|error| bug!("manifest: {error}"))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+impl StagedPlace {
+    /// Nobody has put anything in the way since the place was looked at.
+    fn check_still_free(&self) -> Result<()> {
+        let place = self.claim.shown().display();
+        let found = match (&self.file, self.kind) {
+            (Some(file), _) => match self.old_files.is_empty() && file.exists() {
+                true => Existing::Strangers { example: file.display().to_string() },
+                false => Existing::Nothing,
+            },
+            (None, Kind::Output) => Existing::of_folder(self.claim.root()),
+            (None, Kind::Rejects) => Existing::of_rejects(self.claim.root()),
+        };
+        match found {
+            Existing::Strangers { example } => {
+                Err(Error::Data(format!("`{example}` appeared in `{place}` while it was being written")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A folder of rejects that a run has for itself.
+#[derive(Debug, Clone)]
+pub struct RejectsFolder {
+    place: StagedPlace,
+}
+
+impl RejectsFolder {
+    /// What is in a claimed folder is replaced only if it is ours and `overwrite` is asked for.
+    pub fn open(claim: Arc<Claim>, overwrite: bool) -> Result<Self> {
+        let shown = claim.shown().display().to_string();
+        if let Some(problem) = Existing::of_rejects(claim.root()).rejects_problem(&shown, overwrite) {
+            return Err(Error::Data(problem));
+        }
+        let old_files = Existing::of_rejects(claim.root()).into_files();
+        let (file, format, compression, rejects) = (None, None, None, None);
+        Ok(Self { place: StagedPlace { claim, kind: Kind::Rejects, file, old_files, format, compression, rejects } })
+    }
+
+    /// The claim that it is written under.
+    pub fn claim(&self) -> &Arc<Claim> {
+        &self.place.claim
+    }
+
+    /// Everything that was staged there, as one.
+    pub(crate) fn staged(&self, parts: Vec<StagedOutput>) -> StagedOutput {
+        let files = parts.into_iter().flat_map(|part| part.files).collect();
+        StagedOutput::new(Some(self.place.clone()), files)
     }
 }

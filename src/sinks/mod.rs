@@ -8,13 +8,14 @@
 //! ```
 //!
 //! Invariants: the bytes written depend on the rows and their order only, never on how they were cut into batches or
-//! on threads; nothing is visible under its final name before [`Sink::finish`]; a sink dropped before that leaves
-//! nothing behind. Not here: collecting rows in order (`exec/`), and rejects, whose folder a sink only carries.
+//! on threads; nothing is visible under its final name before the run's commit; a sink dropped before that leaves
+//! nothing behind. Not here: collecting rows in order (`exec/`), and the commit (`store`).
 
 mod chunks;
 mod columns;
 mod csv;
 mod encoding;
+mod existing;
 mod file;
 mod hive;
 mod json;
@@ -30,24 +31,29 @@ mod spec;
 mod tests;
 mod text;
 mod validate;
+mod verify;
 
-pub use file::remove_unfinished;
+pub(crate) use existing::{DROPPED, REJECTS_FILE};
 pub(crate) use json::{json_values, write_json_lines};
-pub use options::{Compression, Format, SinkOption, SinkOptions};
+pub use manifest::{InputFile, RejectsFolder, RuleCount, RunFacts, StagedOutput};
+pub use options::{Compression, Format, SinkOptions};
 pub(crate) use scratch::{Extent, Scratch};
 pub use source_lines::{OutputColumn, SourceLines};
 pub use spec::SinkSpec;
-pub use validate::SinkProblem;
+pub use verify::{OutputVerification, verify};
+pub(crate) use verify::{check_complete, is_of_output};
 
+use crate::store::{Claim, Location, Outbox};
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
-use file::CreatedFolders;
+use existing::Existing;
+use file::{CompleteFile, Target};
 use hive::HiveWriter;
-use manifest::FolderOutput;
+use manifest::{Kind, StagedPlace};
 use parts::{OutputWriter, PartNames};
-use spec::Place;
-use std::path::PathBuf;
+use spec::{Layout, Place};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -64,17 +70,16 @@ pub struct WrittenFile {
 
 /// An output being written.
 ///
-/// One thread calls `write` with the rows in their final order, then `finish`. Both block: encoding runs on rayon's
-/// threads, and `write` waits when too much of it is in flight. Dropped before `finish`, a sink removes its temporary
-/// files and the folders it created.
+/// One thread calls `write` with the rows in their final order, then `stage` or `finish`. All block: encoding runs on
+/// rayon's threads, and `write` waits when too much of it is in flight.
 pub struct Sink {
     schema: SchemaRef,
-    // Declared, and so dropped, before `folders`: a folder can only go once its temporary files are gone.
     writer: Writer,
-    overwrite: bool,
-    folder: Option<FolderOutput>,
-    folders: CreatedFolders,
+    place: Option<StagedPlace>,
     closed: Arc<AtomicBool>,
+    /// Of a sink that is a run by itself.
+    #[cfg(test)]
+    own: Option<Outbox>,
 }
 
 /// Where rows go: into one sequence of parts, or into one per hive folder.
@@ -84,43 +89,90 @@ enum Writer {
 }
 
 impl Sink {
-    /// Opens an output for rows of this schema. Fails, before anything is written, where [`SinkSpec::validate`] would.
+    /// Opens an output that is a run by itself: [`Sink::finish`] commits it. Fails, before anything is written, where
+    /// [`SinkSpec::validate`] would.
+    #[cfg(test)]
     pub fn create(spec: &SinkSpec, schema: SchemaRef) -> Result<Sink> {
-        Self::create_within(spec, schema, None)
+        let outbox = Outbox::new("sink");
+        let sink = Self::create_in(spec, schema, None, &outbox)?;
+        Ok(Sink { own: Some(outbox), ..sink })
     }
 
-    /// The same, with a limit to the memory that the whole run may take; a sink takes an eighth of it.
-    pub fn create_within(spec: &SinkSpec, schema: SchemaRef, memory_limit_bytes: Option<usize>) -> Result<Sink> {
-        let mut layout = spec.checked_layout(&schema).map_err(|problem| Error::Data(problem.message))?;
+    /// Opens an output of a run, with a limit to the memory that the whole run may take; a sink takes an eighth of it.
+    pub fn create_in(
+        spec: &SinkSpec,
+        schema: SchemaRef,
+        memory_limit_bytes: Option<usize>,
+        outbox: &Outbox,
+    ) -> Result<Sink> {
+        let mut layout = spec.layout_for(&schema).map_err(|problem| Error::Data(problem.message))?;
         if let Some(limit) = memory_limit_bytes {
             layout.max_in_flight_bytes = layout.max_in_flight_bytes.min(limit / 8);
         }
+        let claim = spec.claim(outbox)?;
+        // Looked at once more, now that nobody else can change the place.
+        spec.check_existing(&layout).map_err(|problem| Error::Data(problem.message))?;
+        let mut place = None;
+        if let Some(claim) = claim {
+            let (file, found) = match &layout.place {
+                Place::File(path) => (Some(path.clone()), Existing::of_file(path)),
+                _ => (None, Existing::of_folder(claim.root())),
+            };
+            let (format, compression) = (Some(layout.format.name()), Some(layout.compression.name()));
+            let (old_files, rejects) = (found.into_files(), spec.options.rejects.clone());
+            place = Some(StagedPlace { claim, kind: Kind::Output, file, old_files, format, compression, rejects });
+        }
+        Self::open(layout, schema, &spec.options.partition_by, place, Path::new(""))
+    }
+
+    /// Opens the folder `below` a claimed one for files that somebody else lists.
+    pub(crate) fn create_below(
+        folder: &RejectsFolder,
+        below: &Path,
+        options: SinkOptions,
+        schema: SchemaRef,
+    ) -> Result<Sink> {
+        let claim = Arc::clone(folder.claim());
+        let location = format!("{}/", claim.shown().join(below).display());
+        let spec = SinkSpec { options, ..SinkSpec::new(location) };
+        let layout = spec.layout().map_err(|problem| Error::Data(problem.message))?;
+        let (file, old_files, rejects) = (None, Default::default(), None);
+        let (format, compression) = (None, None);
+        let place = StagedPlace { claim, kind: Kind::Rejects, file, old_files, format, compression, rejects };
+        Self::open(layout, schema, &[], Some(place), below)
+    }
+
+    fn open(
+        layout: Layout,
+        schema: SchemaRef,
+        partition_by: &[String],
+        place: Option<StagedPlace>,
+        below: &Path,
+    ) -> Result<Sink> {
         // Metadata of the whole schema says how the rows were made, not what they are; its order is not stable.
         let schema = Arc::new(Schema::new(schema.fields().clone()));
         let closed = Arc::new(AtomicBool::new(false));
-        let mut folders = CreatedFolders::default();
-        let mut folder = None;
-        let names = match &layout.place {
-            Place::Stdout => PartNames::stdout(closed.clone()),
-            Place::Stream(path) => PartNames::stream(path.clone(), closed.clone()),
-            Place::File(path) => {
-                if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                    folders.create(parent)?;
-                }
-                PartNames::file(path.clone())
-            }
-            Place::Folder(path) => {
-                folders.create(path)?;
-                folder = Some(FolderOutput::open(path, &layout)?);
-                PartNames::folder(path.clone(), layout.ending())
-            }
-        };
-        let writer = if spec.options.partition_by.is_empty() {
+        let claim = place.as_ref().map(|place| Arc::clone(&place.claim));
+        let claimed = || claim.clone().ok_or_else(|| bug!("an output on disk without a claim"));
+        let writer = if partition_by.is_empty() {
+            let names = match &layout.place {
+                Place::Stdout => PartNames::stdout(closed.clone()),
+                Place::Stream(path) => PartNames::stream(path.clone(), closed.clone()),
+                Place::File(path) => PartNames::file(claimed()?, path.clone()),
+                Place::Folder(_) => PartNames::folder(claimed()?, below.to_path_buf(), layout.ending()),
+            };
             Writer::One(Box::new(OutputWriter::create(&layout, schema.clone(), names)?))
         } else {
-            Writer::Hive(Box::new(HiveWriter::create(layout, &schema, &spec.options.partition_by)?))
+            Writer::Hive(Box::new(HiveWriter::create(layout, &schema, partition_by, claimed()?)?))
         };
-        Ok(Sink { schema, writer, overwrite: spec.options.overwrite, folder, folders, closed })
+        Ok(Sink {
+            schema,
+            writer,
+            place,
+            closed,
+            #[cfg(test)]
+            own: None,
+        })
     }
 
     /// Appends rows. Once the reader of a pipe has gone this does nothing; ask [`Sink::is_closed`].
@@ -134,7 +186,7 @@ impl Sink {
             .map_err(|error| bug!("a batch does not fit the output: {error}"))?;
         match &mut self.writer {
             Writer::One(output) => output.write(&batch),
-            Writer::Hive(hive) => hive.write(&batch, &mut self.folders),
+            Writer::Hive(hive) => hive.write(&batch),
         }
     }
 
@@ -143,23 +195,64 @@ impl Sink {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Completes all files and gives them their names. In a folder, what an earlier run wrote goes only now.
-    pub fn finish(self) -> Result<Vec<WrittenFile>> {
-        let Sink { writer, overwrite, folder, mut folders, .. } = self;
-        let mut complete = match writer {
+    /// Completes all files; they wait for the commit of the run.
+    pub fn stage(self) -> Result<StagedOutput> {
+        let files = match self.writer {
             Writer::One(output) => output.finish()?,
-            Writer::Hive(hive) => hive.finish(&mut folders)?,
+            Writer::Hive(hive) => hive.finish()?,
         };
-        complete.sort_by(|a, b| a.path().cmp(b.path()));
-        let written = match folder {
-            Some(folder) => folder.publish(complete)?,
-            None => {
-                let written = complete.into_iter().map(|file| file.publish(overwrite)).collect::<Result<Vec<_>>>()?;
-                file::sync_folders_of(&written);
-                written
-            }
-        };
-        folders.keep();
+        Ok(StagedOutput::new(self.place, files))
+    }
+
+    /// Completes all files of a sink that is a run by itself, and gives them their names.
+    #[cfg(test)]
+    pub fn finish(mut self) -> Result<Vec<WrittenFile>> {
+        let Some(outbox) = self.own.take() else { return Err(bug!("a sink of a run is committed by the run")) };
+        let staged = self.stage()?;
+        let written = staged.written();
+        staged.prepare(&RunFacts::default())?;
+        outbox.commit()?;
         Ok(written)
+    }
+}
+
+impl SinkSpec {
+    /// Takes the place for a run; nothing to take of standard output, pipes and devices.
+    pub fn claim(&self, outbox: &Outbox) -> Result<Option<Arc<Claim>>> {
+        let location = match self.place().map_err(|problem| Error::Data(problem.message))? {
+            Place::Stdout | Place::Stream(_) => return Ok(None),
+            Place::File(path) => Location::file(&path),
+            Place::Folder(path) => Location::folder(&path),
+        };
+        outbox.claim(&location).map(Some)
+    }
+}
+
+/// A file of its own that a run stages in a folder of rejects.
+pub(crate) struct StagedFile {
+    target: Target,
+    folder: RejectsFolder,
+    n_rows: u64,
+}
+
+impl StagedFile {
+    /// The file that will be called `name`.
+    pub fn create(folder: &RejectsFolder, name: &str) -> Result<Self> {
+        let path = folder.claim().shown().join(name);
+        let target = Target::create(folder.claim(), Path::new(name), path)?;
+        Ok(Self { target, folder: folder.clone(), n_rows: 0 })
+    }
+
+    /// Appends one line.
+    pub fn append(&mut self, line: &[u8]) -> Result<()> {
+        self.n_rows += 1;
+        self.target.append(line)
+    }
+
+    /// Makes sure that it is on the disk.
+    pub fn stage(self) -> Result<StagedOutput> {
+        let file: CompleteFile = self.target.complete(self.n_rows)?;
+        let empty = self.folder.staged(vec![]);
+        Ok(empty.with(file))
     }
 }

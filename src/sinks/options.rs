@@ -168,8 +168,6 @@ pub struct SinkOptions {
 pub struct SinkOption {
     /// As written in a query.
     pub name: &'static str,
-    /// One line for the reference.
-    pub doc: &'static str,
     apply: fn(&mut SinkOptions, &str) -> Result<(), String>,
 }
 
@@ -178,7 +176,7 @@ impl SinkOption {
     pub const ALL: &'static [SinkOption] = &[
         SinkOption {
             name: "format",
-            doc: "jsonl, parquet, csv, tsv, arrow or text; by default as the file ending says, jsonl in a folder",
+            // jsonl, parquet, csv, tsv, arrow or text; by default as the file ending says, jsonl in a folder
             apply: |options, value| {
                 options.format = Some(choose(value, &Format::ALL, Format::name, "a format")?);
                 Ok(())
@@ -186,7 +184,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "compression",
-            doc: "none, gzip, zstd, bzip2 or xz; for parquet none, snappy, zstd, gzip, lz4 or brotli",
+            // none, gzip, zstd, bzip2 or xz; for parquet none, snappy, zstd, gzip, lz4 or brotli
             apply: |options, value| {
                 options.compression = Some(choose(value, &Compression::ALL, Compression::name, "a compression")?);
                 Ok(())
@@ -194,7 +192,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "max_file_size",
-            doc: "a folder's files are cut before they grow past this, as '512MB'",
+            // a folder's files are cut before they grow past this, as '512MB'
             apply: |options, value| {
                 let bytes = parse_bytes(value)? as u64;
                 if bytes == 0 {
@@ -206,7 +204,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "partition_by",
-            doc: "columns, separated by commas, whose values become folders: lang=en/part-00000.parquet",
+            // columns, separated by commas, whose values become folders: lang=en/part-00000.parquet
             apply: |options, value| {
                 let columns: Vec<String> = value.split(',').map(|name| name.trim().to_string()).collect();
                 if columns.iter().any(String::is_empty) {
@@ -218,7 +216,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "overwrite",
-            doc: "replace what an earlier run wrote there (true or false)",
+            // replace what an earlier run wrote there (true or false)
             apply: |options, value| {
                 options.overwrite = match value.trim().to_ascii_lowercase().as_str() {
                     "true" | "on" | "1" => true,
@@ -230,8 +228,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "rejects",
-            doc: "the folder that gets the lines that could not be read (rejects.jsonl) and the documents that rules \
-                  dropped, with rule, value and threshold (dropped/)",
+            // the folder that gets the lines that could not be read (rejects.jsonl) and the documents that rules dropped, with rule, value and threshold (dropped/)
             apply: |options, value| {
                 if value.trim().is_empty() {
                     return Err("`rejects` names a folder; write for example 'rejects/'".into());
@@ -242,7 +239,7 @@ impl SinkOption {
         },
         SinkOption {
             name: "reject_detail",
-            doc: "what is written of a dropped document: first, the first rule that it fails, or all of them",
+            // what is written of a dropped document: first, the first rule that it fails, or all of them
             apply: |options, value| {
                 options.all_failed_rules = match value.trim().to_ascii_lowercase().as_str() {
                     "first" => false,

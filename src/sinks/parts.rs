@@ -8,6 +8,7 @@ use super::file::{CompleteFile, Target};
 use super::lines::LineWriter;
 use super::spec::Layout;
 use crate::Result;
+use crate::store::Claim;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use std::path::PathBuf;
@@ -23,8 +24,8 @@ pub(super) struct PartNames {
 enum Kind {
     Stdout(Arc<AtomicBool>),
     Stream(PathBuf, Arc<AtomicBool>),
-    File(PathBuf),
-    Folder { folder: PathBuf, ending: String },
+    File { claim: Arc<Claim>, path: PathBuf },
+    Folder { claim: Arc<Claim>, below: PathBuf, ending: String },
 }
 
 impl PartNames {
@@ -39,13 +40,13 @@ impl PartNames {
     }
 
     /// One file.
-    pub fn file(path: PathBuf) -> PartNames {
-        PartNames { kind: Kind::File(path), next_part: 0 }
+    pub fn file(claim: Arc<Claim>, path: PathBuf) -> PartNames {
+        PartNames { kind: Kind::File { claim, path }, next_part: 0 }
     }
 
-    /// Numbered files in a folder.
-    pub fn folder(folder: PathBuf, ending: String) -> PartNames {
-        PartNames { kind: Kind::Folder { folder, ending }, next_part: 0 }
+    /// Numbered files in the folder `below` a claimed one.
+    pub fn folder(claim: Arc<Claim>, below: PathBuf, ending: String) -> PartNames {
+        PartNames { kind: Kind::Folder { claim, below, ending }, next_part: 0 }
     }
 
     /// Opens the next part.
@@ -55,8 +56,15 @@ impl PartNames {
         match &self.kind {
             Kind::Stdout(closed) => Ok(Target::stdout(closed.clone())),
             Kind::Stream(path, closed) => Target::stream(path, closed.clone()),
-            Kind::File(path) => Target::create(path),
-            Kind::Folder { folder, ending } => Target::create(&folder.join(format!("part-{part:05}.{ending}"))),
+            Kind::File { claim, path } => {
+                let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+                Target::create(claim, &name, path.clone())
+            }
+            Kind::Folder { claim, below, ending } => {
+                let name = below.join(format!("part-{part:05}.{ending}"));
+                let path = claim.shown().join(&name);
+                Target::create(claim, &name, path)
+            }
         }
     }
 }

@@ -94,6 +94,19 @@ impl SinkSpec {
         SinkSpec { location: location.into(), options: SinkOptions::default(), lines: None }
     }
 
+    /// The file or folder; `None` for standard output, pipes and devices.
+    pub fn path(&self) -> Option<PathBuf> {
+        match self.place().ok()? {
+            Place::File(path) | Place::Folder(path) => Some(path),
+            Place::Stdout | Place::Stream(_) => None,
+        }
+    }
+
+    /// Whether it is a folder of files.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.place(), Ok(Place::Folder(_)))
+    }
+
     /// The format of the output, if it can be told.
     pub fn format(&self) -> Option<Format> {
         self.layout().ok().map(|layout| layout.format)
@@ -147,7 +160,7 @@ impl SinkSpec {
         })
     }
 
-    fn place(&self) -> Result<Place, SinkProblem> {
+    pub(super) fn place(&self) -> Result<Place, SinkProblem> {
         let location = self.location.as_str();
         if location.is_empty() {
             return Err(SinkProblem::at_location("INTO needs a file, a folder ending in /, or '-'".into()));
@@ -176,7 +189,8 @@ impl SinkSpec {
             }
             Some(kind) if !kind.is_file() => Ok(Place::Stream(path)),
             // A link stays a link: what it points to is replaced.
-            Some(_) => Ok(Place::File(std::fs::canonicalize(&path).unwrap_or(path))),
+            Some(_) if path.is_symlink() => Ok(Place::File(std::fs::canonicalize(&path).unwrap_or(path))),
+            Some(_) => Ok(Place::File(path)),
             None => Ok(Place::File(path)),
         }
     }

@@ -231,9 +231,9 @@ fn nothing_has_its_name_before_the_end() {
     let mut sink = Sink::create(&spec(&path, &[]), rich_rows(1).schema()).unwrap();
     sink.write(&rich_rows(100)).unwrap();
     assert!(!path.exists());
-    assert!(names(root.path()).iter().all(|name| name.starts_with(".x.jsonl.tmp-")));
+    assert!(names(root.path()).iter().all(|name| name.starts_with(".x.jsonl.curator-stage/")));
     sink.finish().unwrap();
-    assert_eq!(names(root.path()), ["x.jsonl"]);
+    assert_eq!(names(root.path()), [".x.jsonl.manifest.json", "x.jsonl"]);
 }
 
 #[test]
@@ -285,13 +285,27 @@ fn an_existing_output_is_kept_unless_overwrite_is_asked_for() {
     let rows = rich_rows(10);
     let root = TempDir::new().unwrap();
     let file = root.path().join("x.jsonl");
-    fs::write(&file, "old").unwrap();
+    let overwrite = spec(&file, &[("overwrite", "true")]);
+    write(&overwrite, &rows, 5).unwrap();
+    assert_eq!(names(root.path()), [".x.jsonl.manifest.json", "x.jsonl"]);
     let problem = spec(&file, &[]).validate(&rows.schema()).unwrap_err();
     assert!(problem.exists && problem.message.contains("overwrite = true"), "{problem:?}");
     assert!(write(&spec(&file, &[]), &rows, 10).is_err());
+    write(&overwrite, &rich_rows(3), 10).unwrap();
+    assert_eq!(ids(&fs::read_to_string(&file).unwrap()).len(), 3);
+    // A copy is younger than its manifest, and is what the manifest says.
+    let copied = fs::read(&file).unwrap();
+    fs::write(&file, &copied).unwrap();
+    write(&overwrite, &rows, 10).unwrap();
+
+    // What was put in its place is not ours.
+    fs::write(&file, "old").unwrap();
+    let problem = overwrite.validate(&rows.schema()).unwrap_err();
+    assert!(problem.message.contains("not as an earlier run wrote it"), "{problem:?}");
+    assert!(write(&overwrite, &rows, 10).is_err());
     assert_eq!(fs::read(&file).unwrap(), b"old");
-    write(&spec(&file, &[("overwrite", "true")]), &rows, 10).unwrap();
-    assert_eq!(ids(&fs::read_to_string(&file).unwrap()).len(), 10);
+    fs::remove_file(&file).unwrap();
+    write(&overwrite, &rows, 10).unwrap();
 }
 
 #[test]

@@ -2,10 +2,12 @@
 //!
 //! Invariant: what passes here fails later only if the disk or another process interferes.
 
-use super::manifest::Existing;
+use super::existing::Existing;
 use super::options::Format;
 use super::spec::{Layout, Place, SinkSpec};
+use crate::store::settle_around;
 use arrow::datatypes::{DataType, IntervalUnit, Schema};
+use std::path::Path;
 
 /// Why an output cannot be written as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,11 +41,18 @@ impl SinkSpec {
     }
 
     pub(super) fn checked_layout(&self, schema: &Schema) -> Result<Layout, SinkProblem> {
+        let layout = self.layout_for(schema)?;
+        self.check_existing(&layout)?;
+        self.check_rejects()?;
+        Ok(layout)
+    }
+
+    /// The layout, if rows of this schema fit it.
+    pub(super) fn layout_for(&self, schema: &Schema) -> Result<Layout, SinkProblem> {
         let layout = self.layout()?;
         self.check_folder_options(&layout)?;
         self.check_partitions(schema)?;
         self.check_columns(&layout, schema)?;
-        self.check_existing(&layout)?;
         Ok(layout)
     }
 
@@ -135,14 +144,45 @@ impl SinkSpec {
         }
     }
 
-    fn check_existing(&self, layout: &Layout) -> Result<(), SinkProblem> {
+    /// Whether rejects would replace what is not this run's.
+    fn check_rejects(&self) -> Result<(), SinkProblem> {
+        let Some(rejects) = &self.options.rejects else { return Ok(()) };
+        let folder = Path::new(rejects);
+        if folder.exists() && !folder.is_dir() {
+            return Err(SinkProblem::of("rejects", format!("`{rejects}` is a file, not a folder")));
+        }
+        settle_around(folder).map_err(|error| SinkProblem::of("rejects", error.to_string()))?;
+        match Existing::of_rejects(folder).rejects_problem(rejects, self.options.overwrite) {
+            Some(problem) => Err(SinkProblem::of("rejects", problem)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_existing(&self, layout: &Layout) -> Result<(), SinkProblem> {
         let location = &self.location;
         let overwrite = self.options.overwrite;
+        if let Place::File(path) | Place::Folder(path) = &layout.place {
+            settle_around(path).map_err(|error| SinkProblem::at_location(error.to_string()))?;
+        }
         match &layout.place {
-            Place::File(path) if path.exists() && !overwrite => {
-                Err(SinkProblem::existing(format!("`{location}` exists: add WITH (overwrite = true) to replace it")))
-            }
-            Place::Folder(path) => match Existing::look(path) {
+            Place::File(path) => match Existing::of_file(path) {
+                Existing::Nothing => Ok(()),
+                Existing::Ours { .. } if overwrite => Ok(()),
+                Existing::Ours { .. } => Err(SinkProblem::existing(format!(
+                    "`{location}` exists: add WITH (overwrite = true) to replace it"
+                ))),
+                Existing::Strangers { .. } if overwrite => Err(SinkProblem::of(
+                    "overwrite",
+                    format!(
+                        "`{location}` is not as an earlier run wrote it, or was not written by one: remove it, or \
+                         choose another name"
+                    ),
+                )),
+                Existing::Strangers { .. } => {
+                    Err(SinkProblem::existing(format!("`{location}` exists: remove it, or choose another name")))
+                }
+            },
+            Place::Folder(path) => match Existing::of_folder(path) {
                 Existing::Nothing => Ok(()),
                 Existing::Ours { .. } if overwrite => Ok(()),
                 Existing::Ours { .. } => Err(SinkProblem::existing(format!(

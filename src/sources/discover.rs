@@ -6,12 +6,15 @@
 
 use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
+use crate::sinks::check_complete;
+use crate::store::{real_path, settle_around, settle_within};
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 /// One file of a source.
@@ -37,7 +40,57 @@ pub(crate) struct Discovered {
 }
 
 /// Finds the files that `spec` names and settles their format.
+///
+/// What a run has committed is carried out first. If files came or went meanwhile by another commit, they are looked for
+/// once more, so that those found are of one run.
 pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
+    let base = base_of(&spec.location);
+    for _ in 0..N_LOOKS {
+        settle_around(&base)?;
+        let before = manifest_stamps(&base);
+        let found = find(spec);
+        let mut has_changed = settle_around(&base)?;
+        if let Ok(found) = &found {
+            has_changed |= settle_within(&base, found.files.iter().map(|file| file.path.as_path()))?;
+        }
+        if has_changed || manifest_stamps(&base) != before {
+            continue;
+        }
+        if let Ok(found) = &found
+            && Path::new(&spec.location).is_dir()
+        {
+            check_complete(&base, found.files.iter().map(|file| file.path.as_path())).map_err(Error::Data)?;
+        }
+        return found;
+    }
+    Err(Error::Data(format!(
+        "'{}' is being replaced again and again; wait until the runs that write there end",
+        spec.location
+    )))
+}
+
+/// How often files are looked for while others replace them.
+const N_LOOKS: usize = 20;
+
+/// The part of a location before its first wildcard.
+fn base_of(location: &str) -> PathBuf {
+    let path = Path::new(location);
+    let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    match path.exists() {
+        true => path.to_path_buf(),
+        false => path.components().take_while(|part| !is_wild(part)).collect(),
+    }
+}
+
+/// What tells the manifests of a folder, and of those above, from later ones.
+fn manifest_stamps(base: &Path) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
+    let base = real_path(base);
+    let manifests = base.ancestors().map(|folder| folder.join("_manifest.json"));
+    let stamp = |path: PathBuf| fs::metadata(&path).ok().map(|found| (path, found.ino(), found.modified().ok()));
+    manifests.filter_map(stamp).collect()
+}
+
+fn find(spec: &SourceSpec) -> Result<Discovered> {
     let location = spec.location.as_str();
     let path = Path::new(location);
     if path.is_dir() {
@@ -87,7 +140,7 @@ fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     for found in matches {
         let path = found.map_err(|e| Error::io(e.path().to_path_buf(), std::io::Error::other(e.to_string())))?;
-        if path.is_file() {
+        if path.is_file() && !is_hidden_from(&path, pattern) {
             files.push(source_file(path, true)?);
         }
     }
@@ -96,6 +149,27 @@ fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Whether a file that a pattern matches is no data: a name on the way to it begins with `_` (a manifest, say), and the
+/// pattern does not say so there. `glob` itself minds the names that begin with `.`.
+fn is_hidden_from(path: &Path, pattern: &str) -> bool {
+    let names = |path: &Path| -> Vec<String> {
+        let parts = path.components().filter(|part| *part != Component::CurDir);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let (path, pattern) = (names(path), names(Path::new(pattern)));
+    // `**` stands for any number of folders, so what is before it is counted from the front, what is behind from the end.
+    let first_any = pattern.iter().position(|part| part == "**").unwrap_or(pattern.len());
+    let last_any = pattern.iter().rposition(|part| part == "**").map_or(0, |at| at + 1);
+    let n_behind = pattern.len() - last_any;
+    let asked = |at: usize| match path.len() - at {
+        _ if at < first_any => pattern.get(at),
+        from_end if from_end <= n_behind => pattern.get(pattern.len() - from_end),
+        _ => None,
+    };
+    let is_asked_for = |at: usize| asked(at).is_some_and(|part| part.starts_with('_'));
+    path.iter().enumerate().any(|(at, name)| name.starts_with('_') && !is_asked_for(at))
 }
 
 /// What files the folder of a path has; or which folder of the path is not there.
@@ -313,7 +387,28 @@ mod tests {
     fn folders_are_read_deep_in_order_without_hidden_files() {
         let folder = folder(&["b.jsonl", "a/z.jsonl", ".hidden/x.jsonl", "_tmp.jsonl", "a/.y.jsonl", "LICENSE"]);
         assert_eq!(names(&folder, "").unwrap(), ["a/z.jsonl", "b.jsonl"]);
-        assert_eq!(names(&folder, "**/*.jsonl").unwrap(), ["_tmp.jsonl", "a/z.jsonl", "b.jsonl"]);
+        assert_eq!(names(&folder, "**/*.jsonl").unwrap(), ["a/z.jsonl", "b.jsonl"]);
+    }
+
+    #[test]
+    fn a_glob_gives_hidden_files_only_if_it_says_so() {
+        let folder = folder(&["a.jsonl", "_m.jsonl", "_d/b.jsonl", "c/_d/e.jsonl", "c/f.jsonl", "c/_g.jsonl"]);
+        for (pattern, expected) in [
+            ("*", &["a.jsonl"][..]),
+            ("_*.jsonl", &["_m.jsonl"]),
+            ("*/*.jsonl", &["c/f.jsonl"]),
+            ("_d/*", &["_d/b.jsonl"]),
+            ("_*/*", &["_d/b.jsonl"]),
+            ("**/*.jsonl", &["a.jsonl", "c/f.jsonl"]),
+            ("**/_*.jsonl", &["_m.jsonl", "c/_g.jsonl"]),
+            ("**/_d/*.jsonl", &["_d/b.jsonl", "c/_d/e.jsonl"]),
+            ("c/**/*.jsonl", &["c/f.jsonl"]),
+            ("_m.jsonl", &["_m.jsonl"]),
+        ] {
+            assert_eq!(names(&folder, pattern).unwrap(), expected, "{pattern}");
+        }
+        let told = names(&folder, "*/*/*.jsonl").unwrap_err().to_string();
+        assert!(told.contains("no file matches"), "{told}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::queue::{Cancelled, UnitSender};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use super::split::{Extent, Piece, Splits};
+use crate::sinks::is_of_output;
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
@@ -240,10 +241,23 @@ impl Input {
             });
         }
         let Piece { file, extent, .. } = self.splits.pieces[piece];
-        Ok(match extent {
+        let opened = match extent {
             Extent::Bytes { start, end } => self.open_range(piece, file, start, end),
             _ => self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok),
-        })
+        };
+        self.check_not_replaced(piece)?;
+        Ok(opened)
+    }
+
+    /// Fails if another run has replaced the output that a file is part of. Asked after a file is opened: rows of both
+    /// runs would be mixed. Files that are no output of ours may change as they like.
+    pub fn check_not_replaced(&self, piece: usize) -> Result<()> {
+        let SourceFile { path, name, size_bytes, modified, .. } = self.file_of(piece);
+        let is_same = |now: std::fs::Metadata| now.len() == *size_bytes && now.modified().ok() == *modified;
+        if modified.is_none() || std::fs::metadata(path).is_ok_and(is_same) || !is_of_output(path) {
+            return Ok(());
+        }
+        Err(Error::Data(format!("'{name}' was replaced by another run while it was being read; run the query again")))
     }
 
     /// The lines that belong to a range of a file.

@@ -165,6 +165,7 @@ impl FormatReader for IpcReader {
             _ => (0, usize::MAX),
         };
         let opened = Batches::open(source, scan.input.compression);
+        scan.input.check_not_replaced(piece)?;
         match opened.and_then(|mut batches| batches.go_to(first).map(|()| batches)) {
             Ok(batches) => {
                 if extent.is_first() {

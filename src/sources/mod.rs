@@ -43,7 +43,9 @@ pub use line_fields::{LineField, LineFields, OtherFields};
 pub(crate) use members::SIZE_FIELD as GZIP_SIZE_FIELD;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};
 pub use scan::FileScanExec;
-pub use spec::{ColumnSpec, Compression, Format, SourceOptions, SourceSpec, TextUnit};
+#[cfg(test)]
+pub use spec::SourceOptions;
+pub use spec::{Compression, Format, SourceSpec};
 pub(crate) use table::free_column_name;
 pub use table::{
     EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, LINE_COLUMN, POSITION_COLUMN, ROW_COLUMN, is_carried,

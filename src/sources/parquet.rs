@@ -84,7 +84,9 @@ impl FormatReader for ParquetReader {
 
     fn produce(&self, scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Result<(), Stop> {
         for piece in pieces {
-            let metadata = match load(scan.input.file_of(piece)) {
+            let loaded = load(scan.input.file_of(piece));
+            scan.input.check_not_replaced(piece)?;
+            let metadata = match loaded {
                 Ok(metadata) => metadata,
                 Err(error) => {
                     scan.reject_rest(Place::start_of(piece), error)?;
@@ -130,7 +132,9 @@ impl FormatReader for ParquetReader {
             .map(|index| (self.names[*index].clone(), self.schema.field(*index).data_type().clone()))
             .collect();
         let scan = scan.clone();
-        match open_row_group(&scan, piece, row_group, metadata, &wanted) {
+        let opened = open_row_group(&scan, piece, row_group, metadata, &wanted);
+        scan.input.check_not_replaced(piece)?;
+        match opened {
             Ok(batches) => {
                 Ok(Box::new(GroupDecoder { scan, piece, row: first_row, batches, wanted, is_broken: false }))
             }

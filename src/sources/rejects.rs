@@ -1,18 +1,19 @@
 //! What could not be read: counted, remembered, written down, or, in strict mode, the end of the run.
 //!
 //! Rejects arrive from several threads in any order. Each is written at once to a scratch file, and only its place
-//! is kept in memory; [`RejectLog::finish`] copies them in order of file and line. So memory stays small, and the
+//! is kept in memory; [`RejectLog::stage`] copies them in order of file and line. So memory stays small, and the
 //! same input gives the same `rejects.jsonl`.
 //!
-//! Invariant: `rejects.jsonl` appears complete or not at all.
+//! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
+use crate::sinks::{REJECTS_FILE, RejectsFolder, StagedFile, StagedOutput};
 use crate::{Error, Result};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What kind of trouble a reject had; rejects are counted by kind.
@@ -91,12 +92,11 @@ pub struct RejectSummary {
 }
 
 const N_SHOWN: usize = 5;
-const FILE_NAME: &str = "rejects.jsonl";
 
 /// Collects the rejects of one run. A session hands it to the scans as an extension of its configuration.
 #[derive(Debug)]
 pub struct RejectLog {
-    destination: Option<PathBuf>,
+    destination: Option<RejectsFolder>,
     strict: bool,
     state: Mutex<State>,
 }
@@ -118,7 +118,6 @@ type Place = (String, u64, u64);
 
 #[derive(Debug)]
 struct Scratch {
-    path: PathBuf,
     writer: BufWriter<File>,
     /// For each reject its file, line and byte offset, and where in the scratch file it lies.
     entries: Vec<(u32, u64, u64, u64, u64)>,
@@ -128,7 +127,7 @@ struct Scratch {
 impl RejectLog {
     /// A log that writes `rejects.jsonl` into the folder `destination`, if there is one, and whose
     /// [`report`](Self::report) fails at the first reject if `strict`.
-    pub fn new(destination: Option<PathBuf>, strict: bool) -> Self {
+    pub fn new(destination: Option<RejectsFolder>, strict: bool) -> Self {
         Self { destination, strict, state: Mutex::default() }
     }
 
@@ -164,29 +163,18 @@ impl RejectLog {
         summary
     }
 
-    /// Puts the rejects in order and gives `rejects.jsonl` its name. Without rejects there is no file.
-    pub fn finish(&self) -> Result<RejectSummary> {
+    /// Puts the rejects in order; `rejects.jsonl` waits for the commit of the run. Without rejects there is no file.
+    pub fn stage(&self) -> Result<Option<StagedOutput>> {
         let mut state = self.lock();
-        if let (Some(mut scratch), Some(folder)) = (state.scratch.take(), &self.destination) {
-            let written = scratch.write_sorted(folder, &state.file_names);
-            let _ = fs::remove_file(&scratch.path);
-            state.summary.written_to = Some(written?);
-        }
-        drop(state);
-        Ok(self.summary())
+        let (Some(mut scratch), Some(folder)) = (state.scratch.take(), &self.destination) else { return Ok(None) };
+        let staged = scratch.write_sorted(folder, &state.file_names)?;
+        state.summary.written_to = Some(folder.claim().shown().join(REJECTS_FILE));
+        Ok(Some(staged))
     }
 
     /// A thread that panicked while it held the lock cannot leave half an entry that matters more than the rest.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for RejectLog {
-    fn drop(&mut self) {
-        if let Some(scratch) = self.lock().scratch.take() {
-            let _ = fs::remove_file(&scratch.path);
-        }
     }
 }
 
@@ -210,7 +198,7 @@ impl State {
         }
     }
 
-    fn write(&mut self, folder: &Path, file_id: u32, reject: &Reject) -> Result<()> {
+    fn write(&mut self, folder: &RejectsFolder, file_id: u32, reject: &Reject) -> Result<()> {
         if self.scratch.is_none() {
             self.scratch = Some(Scratch::create(folder)?);
         }
@@ -222,16 +210,11 @@ impl State {
 }
 
 impl Scratch {
-    fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        let (file, path) = tempfile::Builder::new()
-            .prefix(".rejects-")
-            .suffix(".scratch")
-            .tempfile_in(folder)
-            .map_err(|e| Error::io(folder, e))?
-            .keep()
-            .map_err(|e| Error::io(folder, e.error))?;
-        Ok(Self { path, writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
+    /// A file without a name, gone with the process however that ends.
+    fn create(folder: &RejectsFolder) -> Result<Self> {
+        let staging = folder.claim().staging();
+        let file = tempfile::tempfile_in(staging).map_err(|e| Error::io(staging, e))?;
+        Ok(Self { writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
     }
 
     fn append(&mut self, file_id: u32, reject: &Reject) -> Result<()> {
@@ -247,30 +230,27 @@ impl Scratch {
             fields.insert("raw_hex".into(), hexadecimal(&reject.raw).into());
         }
         let line = format!("{record}\n");
-        self.writer.write_all(line.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
+        self.writer.write_all(line.as_bytes()).map_err(|e| Error::io(REJECTS_FILE, e))?;
         self.entries.push((file_id, reject.line, reject.byte_offset, self.n_bytes, line.len() as u64));
         self.n_bytes += line.len() as u64;
         Ok(())
     }
 
-    fn write_sorted(&mut self, folder: &Path, file_names: &[String]) -> Result<PathBuf> {
-        let target = folder.join(FILE_NAME);
-        let failed = |e: std::io::Error| Error::io(&target, e);
+    fn write_sorted(&mut self, folder: &RejectsFolder, file_names: &[String]) -> Result<StagedOutput> {
+        let shown = folder.claim().shown().join(REJECTS_FILE);
+        let failed = |e: std::io::Error| Error::io(&shown, e);
         self.writer.flush().map_err(failed)?;
-        let mut scratch = File::open(&self.path).map_err(failed)?;
-        let mut out =
-            tempfile::Builder::new().prefix(".rejects-").suffix(".tmp").tempfile_in(folder).map_err(failed)?;
+        let scratch = self.writer.get_mut();
+        let mut out = StagedFile::create(folder, REJECTS_FILE)?;
         self.entries.sort_by_key(|(file, line, offset, _, _)| (&file_names[*file as usize], *line, *offset));
-        let mut buffered = BufWriter::new(out.as_file_mut());
+        let mut line = Vec::new();
         for (_, _, _, start, n_bytes) in &self.entries {
+            line.clear();
             scratch.seek(SeekFrom::Start(*start)).map_err(failed)?;
-            std::io::copy(&mut Read::by_ref(&mut scratch).take(*n_bytes), &mut buffered).map_err(failed)?;
+            Read::by_ref(scratch).take(*n_bytes).read_to_end(&mut line).map_err(failed)?;
+            out.append(&line)?;
         }
-        buffered.flush().map_err(failed)?;
-        drop(buffered);
-        out.as_file().sync_all().map_err(failed)?;
-        out.persist(&target).map_err(|e| failed(e.error))?;
-        Ok(target)
+        out.stage()
     }
 }
 
@@ -287,6 +267,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::sinks::RunFacts;
+    use crate::store::{Location, Outbox};
+    use std::fs;
+    use std::path::Path;
+
+    fn log_into(outbox: &Outbox, folder: &Path) -> RejectLog {
+        let claim = outbox.claim(&Location::folder(folder)).unwrap();
+        RejectLog::new(Some(RejectsFolder::open(claim, false).unwrap()), false)
+    }
+
+    fn commit(log: &RejectLog, outbox: &Outbox) {
+        log.stage().unwrap().unwrap().prepare(&RunFacts::default()).unwrap();
+        outbox.commit().unwrap();
+    }
 
     fn reject(file: &str, line: u64, raw: &[u8]) -> Reject {
         Reject {
@@ -302,11 +296,13 @@ mod tests {
     #[test]
     fn rejects_are_written_in_input_order_and_once() {
         let folder = tempfile::tempdir().unwrap();
-        let log = RejectLog::new(Some(folder.path().join("r")), false);
+        let outbox = Outbox::new("test");
+        let log = log_into(&outbox, &folder.path().join("r"));
         for (file, line) in [("b", 1), ("a", 7), ("a", 2), ("a", 7)] {
             log.report(reject(file, line, b"\xff{")).unwrap();
         }
-        let summary = log.finish().unwrap();
+        commit(&log, &outbox);
+        let summary = log.summary();
         assert_eq!(summary.n_rejects, 3);
         assert_eq!(summary.first, ["a:2: bad", "a:7: bad", "b:1: bad"]);
         let text = fs::read_to_string(folder.path().join("r/rejects.jsonl")).unwrap();
@@ -315,18 +311,19 @@ mod tests {
         assert_eq!(places, [("a", 2), ("a", 7), ("b", 1)]);
         assert_eq!(lines[0]["raw_hex"], "ff7b");
         assert_eq!(lines[0]["raw"], "\u{fffd}{");
-        assert_eq!(fs::read_dir(folder.path().join("r")).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(folder.path().join("r")).unwrap().count(), 2, "and a manifest");
     }
 
     #[test]
     fn many_rejects_survive_the_way_through_the_scratch_file() {
         let folder = tempfile::tempdir().unwrap();
-        let log = RejectLog::new(Some(folder.path().to_path_buf()), false);
+        let outbox = Outbox::new("test");
+        let log = log_into(&outbox, folder.path());
         for line in (1..=2000).rev() {
             log.report(reject("a", line, &[b'x'; 50])).unwrap();
         }
-        log.finish().unwrap();
-        let text = fs::read_to_string(folder.path().join(FILE_NAME)).unwrap();
+        commit(&log, &outbox);
+        let text = fs::read_to_string(folder.path().join(REJECTS_FILE)).unwrap();
         let lines: Vec<u64> = text
             .lines()
             .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["line"].as_u64().unwrap())
@@ -337,9 +334,10 @@ mod tests {
     #[test]
     fn unfinished_logs_leave_nothing_and_strict_ones_fail() {
         let folder = tempfile::tempdir().unwrap();
-        let log = RejectLog::new(Some(folder.path().to_path_buf()), false);
+        let outbox = Outbox::new("test");
+        let log = log_into(&outbox, folder.path());
         log.report(reject("a", 1, b"x")).unwrap();
-        drop(log);
+        drop((log, outbox));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let error = RejectLog::new(None, true).report(reject("a", 3, b"x")).unwrap_err();
         assert!(error.to_string().starts_with("a:3: bad"), "{error}");

@@ -21,6 +21,7 @@ pub struct SourceSpec {
 
 impl SourceSpec {
     /// A source with default options.
+    #[cfg(test)]
     pub fn new(location: impl Into<String>) -> Self {
         Self { location: location.into(), options: SourceOptions::default() }
     }
@@ -159,11 +160,6 @@ const OPTION_NAMES: [&str; OPTIONS.len()] = {
 };
 
 impl SourceOptions {
-    /// Every option's name.
-    pub fn names() -> &'static [&'static str] {
-        &OPTION_NAMES
-    }
-
     /// Sets one option of a `WITH (name = value)`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let wanted = name.to_ascii_lowercase();

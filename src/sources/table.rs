@@ -22,7 +22,9 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The file a row came from.
 pub const FILE_COLUMN: &str = "_file";
@@ -190,6 +192,16 @@ impl FileTable {
     /// The location as the user wrote it.
     pub fn location(&self) -> &str {
         &self.location
+    }
+
+    /// Where its files are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.input.files.iter().map(|file| file.path.as_path())
+    }
+
+    /// Its files: path, size, and when they were last written.
+    pub fn files(&self) -> impl Iterator<Item = (&str, u64, Option<SystemTime>)> {
+        self.input.files.iter().map(|file| (file.name.as_str(), file.size_bytes, file.modified))
     }
 
     /// How many files there are.

@@ -221,13 +221,6 @@ pub enum VerbKind {
         /// Columns that make rows equal; empty: all.
         on: Vec<Slice>,
     },
-    /// `SAMPLE n ROWS | p PERCENT [SEED s]`
-    Sample {
-        /// How many.
-        amount: SampleAmount,
-        /// Which; the same seed gives the same rows.
-        seed: Option<Slice>,
-    },
     /// `SWEEP expression >= low TO high STEP step, … [BYTES OF text]`
     Sweep {
         /// Each with its own result rows, in this order.
@@ -235,19 +228,10 @@ pub enum VerbKind {
         /// The text whose bytes are counted, if it is not `text`.
         bytes_of: Option<Slice>,
     },
-    /// `DEDUP method ON items [WITH (options)] [KEEP …] [AGAINST INDEX …]`
-    Dedup(Dedup),
-    /// `DECONTAMINATE [ON expression] AGAINST 'files' [WITH (options)]`
-    Decontaminate(Decontaminate),
     /// `AS name`
     As(Name),
-    /// `INTO 'path' [WITH (options)]`
-    Into {
-        /// A file, a folder (ends in `/`), or `'-'`.
-        path: Name,
-        /// How to write it.
-        options: Vec<OptionItem>,
-    },
+    /// A verb with a folder of its own.
+    Room(VerbCall),
 }
 
 /// `column = expression`
@@ -309,15 +293,6 @@ pub enum SetOperationKind {
     Except,
 }
 
-/// How much `SAMPLE` keeps.
-#[derive(Debug, Clone, Copy)]
-pub enum SampleAmount {
-    /// `n ROWS`
-    Rows(Slice),
-    /// `p PERCENT`
-    Percent(Slice),
-}
-
 /// `expression >= low TO high STEP step`
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
@@ -333,114 +308,68 @@ pub struct Sweep {
     pub step: Slice,
 }
 
-/// `DEDUP method ON items …`
+/// A verb with a folder of its own (`src/verbs/`), as the grammar found it.
 #[derive(Debug, Clone)]
-pub struct Dedup {
-    /// How duplicates are found.
-    pub method: DedupMethod,
-    /// Where the method is named.
-    pub method_span: Span,
-    /// What is compared.
-    pub on: Vec<Slice>,
-    /// `WITH (…)`
+pub struct VerbCall {
+    /// Its word, in capitals.
+    pub keyword: String,
+    /// What `WITH (…)` says.
     pub options: Vec<OptionItem>,
-    /// Which row stays.
-    pub keep: Option<KeepClause>,
-    /// Documents seen before.
-    pub against: Option<AgainstIndex>,
+    /// The verb as a whole.
+    pub part: Part,
 }
 
-/// The word after `DEDUP`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DedupMethod {
-    /// Equal values.
-    Exact,
-    /// Much the same texts.
-    Fuzzy,
-    /// Lines that occurred before.
-    Lines,
-    /// Paragraphs that occurred before.
-    Paragraphs,
-    /// Sentences that occurred before.
-    Sentences,
-    /// Long substrings that occurred before.
-    Substring,
-    /// Vectors that point the same way.
-    Semantic,
-}
+impl std::ops::Deref for VerbCall {
+    type Target = Part;
 
-impl DedupMethod {
-    /// Every method, in the order they are shown.
-    pub const ALL: [DedupMethod; 7] = [
-        DedupMethod::Exact,
-        DedupMethod::Fuzzy,
-        DedupMethod::Lines,
-        DedupMethod::Paragraphs,
-        DedupMethod::Sentences,
-        DedupMethod::Substring,
-        DedupMethod::Semantic,
-    ];
-
-    /// As written in a query.
-    pub fn name(self) -> &'static str {
-        match self {
-            DedupMethod::Exact => "EXACT",
-            DedupMethod::Fuzzy => "FUZZY",
-            DedupMethod::Lines => "LINES",
-            DedupMethod::Paragraphs => "PARAGRAPHS",
-            DedupMethod::Sentences => "SENTENCES",
-            DedupMethod::Substring => "SUBSTRING",
-            DedupMethod::Semantic => "SEMANTIC",
-        }
+    fn deref(&self) -> &Part {
+        &self.part
     }
 }
 
-/// `KEEP FIRST | LAST | ANY [PER items] [BY items]` or `KEEP NONE`
+/// What a rule of the grammar matched.
 #[derive(Debug, Clone)]
-pub struct KeepClause {
-    /// Which end of the order stays.
-    pub which: KeepWord,
-    /// Rows are compared within the values of these.
-    pub per: Vec<Slice>,
-    /// What the rows of a cluster are ordered by, each `expression [ASC | DESC] [NULLS FIRST | LAST]`.
-    pub by: Vec<Slice>,
-    /// Where the clause stands, without `KEEP`.
+pub struct Part {
+    /// The name of the rule.
+    pub rule: String,
+    /// Where it stands.
     pub span: Span,
+    /// The text without its quotes.
+    pub text: String,
+    /// What the rules inside matched, in their order.
+    pub parts: Vec<Part>,
 }
 
-/// The word after `KEEP`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepWord {
-    /// The first row.
-    First,
-    /// The last row.
-    Last,
-    /// One of them.
-    Any,
-    /// None of them.
-    None,
-}
+impl Part {
+    /// The first part of this rule.
+    pub fn find(&self, rule: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.rule == rule)
+    }
 
-/// `AGAINST INDEX 'path' [APPEND | READ ONLY]`
-#[derive(Debug, Clone)]
-pub struct AgainstIndex {
-    /// The folder of the index.
-    pub path: Name,
-    /// Whether it stays as it is.
-    pub read_only: bool,
-    /// Where the clause stands.
-    pub span: Span,
-}
+    /// All parts of this rule.
+    pub fn all<'p>(&'p self, rule: &'p str) -> impl Iterator<Item = &'p Part> {
+        self.parts.iter().filter(move |part| part.rule == rule)
+    }
 
-/// `DECONTAMINATE [ON expression] AGAINST 'files' [WITH (options)]`
-#[derive(Debug, Clone)]
-pub struct Decontaminate {
-    /// The text, if it is not the column `text`.
-    pub on: Option<Slice>,
-    /// The files of the evaluations.
-    pub against: Name,
-    /// `WITH (…)`
-    pub options: Vec<OptionItem>,
+    /// Whether there is a part of this rule.
+    pub fn has(&self, rule: &str) -> bool {
+        self.find(rule).is_some()
+    }
+
+    /// The first part of this rule, as a piece of text to be read by SQL's parser.
+    pub fn slice(&self, rule: &str) -> Option<Slice> {
+        self.find(rule).map(|part| Slice { span: part.span })
+    }
+
+    /// All parts of this rule, as pieces of text.
+    pub fn slices(&self, rule: &str) -> Vec<Slice> {
+        self.all(rule).map(|part| Slice { span: part.span }).collect()
+    }
+
+    /// The first part of this rule, as a name.
+    pub fn name(&self, rule: &str) -> Option<Name> {
+        self.find(rule).map(|part| Name { text: part.text.clone(), span: part.span })
+    }
 }
 
 /// `name = value` of a `WITH (…)`.

@@ -2,10 +2,9 @@
 //!
 //! The grammar tells the furthest place it reached and the rules it tried there. Rule names never leave this file.
 
-use super::ast::DedupMethod;
 use super::grammar::Rule;
 use super::lex::{Token, TokenKind};
-use super::words::{STATEMENTS, is_one_of};
+use super::words::{STATEMENTS, is_one_of, own_word};
 use crate::diag::{Code, Diagnostic, SourceText, did_you_mean};
 use pest::error::{Error, ErrorVariant, InputLocation};
 
@@ -199,7 +198,8 @@ fn way_out(
         return Some("write `SAMPLE 1000 ROWS` or `SAMPLE 5 PERCENT`".to_string());
     }
     if tried.contains(&Rule::dedup_method) || tried.contains(&Rule::kw_exact) {
-        let near = found.and_then(|word| did_you_mean(word, DedupMethod::ALL.map(DedupMethod::name)));
+        let near =
+            found.and_then(|word| did_you_mean(word, METHODS.split(['`', ',', ' ']).filter(|word| word.len() > 2)));
         return near.or_else(|| Some("write `DEDUP EXACT ON text` or `DEDUP FUZZY ON text`".to_string()));
     }
     let help = match piece {
@@ -253,26 +253,10 @@ fn verb_of(rule: Rule) -> &'static str {
         Rule::explain_head => "EXPLAIN",
         Rule::describe_head => "DESCRIBE",
         Rule::query_head => "FROM",
-        Rule::where_verb => "WHERE",
-        Rule::select_verb => "SELECT",
-        Rule::extend_verb => "EXTEND",
-        Rule::drop_verb => "DROP",
-        Rule::rename_verb => "RENAME",
-        Rule::aggregate_verb => "AGGREGATE",
-        Rule::join_verb => "JOIN",
         Rule::set_operation => "UNION",
         Rule::order_verb => "ORDER BY",
-        Rule::limit_verb => "LIMIT",
-        Rule::offset_verb => "OFFSET",
-        Rule::distinct_verb => "DISTINCT",
-        Rule::sample_verb => "SAMPLE",
-        Rule::sweep_verb => "SWEEP",
-        Rule::dedup_verb => "DEDUP",
-        Rule::decontaminate_verb => "DECONTAMINATE",
         Rule::keep_text => "KEEP",
-        Rule::as_verb => "AS",
-        Rule::into_verb => "INTO",
-        _ => "this statement",
+        verb => own_word(verb).unwrap_or("this statement"),
     }
 }
 

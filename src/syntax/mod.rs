@@ -9,7 +9,6 @@
 //! Expressions stay slices of the text; the SQL parser reads them later.
 
 pub mod ast;
-mod dedup;
 mod format;
 mod grammar;
 mod lex;
@@ -23,12 +22,13 @@ mod tree;
 mod verb;
 mod words;
 
-pub use dedup::parse_keep;
 pub use format::format;
 pub use lex::{Token, TokenKind, tokens};
+#[cfg(test)]
 pub use split::MAX_DEPTH;
 pub use tree::{one_line, tree};
-pub use words::{KEYWORDS, LATER_VERBS, SQL_STATEMENTS, STATEMENTS, VERBS};
+pub use verb::parse_keep;
+pub use words::{KEYWORDS, SQL_STATEMENTS, STATEMENTS, VERBS};
 
 use crate::diag::{Diagnostic, SourceText};
 use ast::Script;

@@ -71,7 +71,7 @@ impl Reader<'_> {
 }
 
 /// What quotes hold: `'it''s'` → `it's`, `"a b"` → `a b`. Other texts stay as they are.
-fn unquote(written: &str) -> String {
+pub(super) fn unquote(written: &str) -> String {
     for quote in ["'", "\"", "`"] {
         let inner = written.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
         if let Some(inner) = inner {

@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         let found = match self.tokens[at].kind {
             TokenKind::Word => {
                 let found = Diagnostic::error(Code::Syntax, format!("unknown statement `{word}`"), self.source, place);
-                if is_one_of(word, words::VERBS) || is_one_of(word, words::LATER_VERBS) {
+                if is_one_of(word, &words::VERBS) || is_one_of(word, words::LATER_VERBS) {
                     found.at("a verb").help("begin with a source: `FROM … |> …`")
                 } else {
                     // Anything is near to something of three letters.

@@ -67,7 +67,7 @@ fn near_misses_are_suggested() {
     ] {
         assert_eq!(errors(text)[0].help.as_deref(), Some(help), "{text}");
     }
-    assert_eq!(errors("FROM 'x' |> SHUFFLE")[0].code, Code::Unsupported);
+    assert_eq!(errors("FROM 'x' |> TOKENIZE")[0].code, Code::Unsupported);
 }
 
 #[test]

@@ -142,14 +142,6 @@ impl Printer<'_> {
                 self.line(format!("Limit{count}{offset}"));
             }
             VerbKind::Distinct { on } => self.list("Distinct", self.slices(on)),
-            VerbKind::Sample { amount, seed } => {
-                let amount = match amount {
-                    SampleAmount::Rows(rows) => format!("{} rows", self.text(rows.span)),
-                    SampleAmount::Percent(percent) => format!("{} percent", self.text(percent.span)),
-                };
-                let seed = seed.map(|seed| format!(" seed {}", self.text(seed.span))).unwrap_or_default();
-                self.line(format!("Sample {amount}{seed}"));
-            }
             VerbKind::Sweep { sweeps, bytes_of } => self.below("Sweep", |p| {
                 for sweep in sweeps {
                     let [value, low, high, step] =
@@ -160,35 +152,22 @@ impl Printer<'_> {
                     p.line(format!("Bytes of {}", p.text(bytes_of.span)));
                 }
             }),
-            VerbKind::Dedup(dedup) => self.dedup(dedup),
-            VerbKind::Decontaminate(decontaminate) => {
-                self.below(format!("Decontaminate against '{}'", decontaminate.against.text), |p| {
-                    if let Some(on) = decontaminate.on {
-                        p.line(format!("On {}", p.text(on.span)));
-                    }
-                    p.options(&decontaminate.options);
-                });
-            }
             VerbKind::As(name) => self.line(format!("As {}", name.text)),
-            VerbKind::Into { path, options } => self.below(format!("Into '{}'", path.text), |p| p.options(options)),
+            VerbKind::Room(call) => self.below(self.clauses(call), |p| p.options(&call.options)),
         }
     }
 
-    fn dedup(&mut self, dedup: &Dedup) {
-        self.below(format!("Dedup {:?}", dedup.method), |p| {
-            p.list("On", p.slices(&dedup.on));
-            p.options(&dedup.options);
-            if let Some(keep) = &dedup.keep {
-                p.list(&format!("Keep {:?}", keep.which), p.slices(&keep.by));
-                if !keep.per.is_empty() {
-                    p.list("Per", p.slices(&keep.per));
-                }
-            }
-            if let Some(against) = &dedup.against {
-                let read_only = if against.read_only { " read only" } else { "" };
-                p.line(format!("Against index '{}'{read_only}", against.path.text));
-            }
-        });
+    /// A verb with its clauses on one line, without the options of `WITH`.
+    fn clauses(&self, call: &VerbCall) -> String {
+        let mut line = capitalized(&call.keyword);
+        let mut before = "";
+        for part in call.parts.iter().skip(1).filter(|part| !["with_options", "EOI"].contains(&part.rule.as_str())) {
+            // Equal parts one after the other are a list.
+            line.push_str(if part.rule == before { ", " } else { " " });
+            line.push_str(&self.text(part.span));
+            before = &part.rule;
+        }
+        line
     }
 }
 
@@ -205,6 +184,13 @@ pub fn one_line(source: &SourceText, span: Span) -> String {
         end = token.span.end;
     }
     out
+}
+
+/// `DEDUP` as `Dedup`.
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters.map(|letter| letter.to_ascii_lowercase())).collect()
 }
 
 fn shown(value: &OptionValue) -> String {

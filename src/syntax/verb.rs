@@ -1,42 +1,26 @@
 //! Verbs: one piece of text each, from the grammar's match to the tree.
 
 use super::ast::*;
-use super::grammar::{Match, Rule, child, children, span};
+use super::grammar::{Cql, Match, Rule, child, children, mask, span};
+use super::lex::tokens;
+use super::mistake;
+use super::source::unquote;
 use super::split::Chunk;
 use super::statement::Reader;
-use super::words::{LATER_VERBS, VERBS, is_one_of};
-use crate::diag::{Code, Diagnostic, did_you_mean};
+use super::words::{LATER_VERBS, VERBS, is_one_of, verb_rule};
+use crate::diag::{Code, Diagnostic, SourceText, did_you_mean};
+use pest::Parser as _;
 
 impl Reader<'_> {
     /// One verb, without its `|>`.
     pub(super) fn verb(&mut self, piece: &Chunk) -> Option<Verb> {
-        let rule = match self.keyword(piece.start).as_str() {
-            "WHERE" => Rule::where_verb,
-            "SELECT" => Rule::select_verb,
-            "EXTEND" => Rule::extend_verb,
-            "SET" => Rule::set_verb,
-            "DROP" => Rule::drop_verb,
-            "RENAME" => Rule::rename_verb,
-            "AGGREGATE" => Rule::aggregate_verb,
-            "JOIN" | "INNER" | "LEFT" | "RIGHT" | "FULL" | "CROSS" | "SEMI" | "ANTI" => Rule::join_verb,
-            "UNION" | "INTERSECT" | "EXCEPT" => Rule::set_operation,
-            "ORDER" => Rule::order_verb,
-            "LIMIT" => Rule::limit_verb,
-            "OFFSET" => Rule::offset_verb,
-            "DISTINCT" => Rule::distinct_verb,
-            "SAMPLE" => Rule::sample_verb,
-            "SWEEP" => Rule::sweep_verb,
-            "DEDUP" => Rule::dedup_verb,
-            "DECONTAMINATE" => Rule::decontaminate_verb,
-            "AS" => Rule::as_verb,
-            "INTO" => Rule::into_verb,
-            _ => {
-                self.unknown_verb(piece.start);
-                return None;
-            }
+        let keyword = self.keyword(piece.start);
+        let Some(rule) = verb_rule(&keyword) else {
+            self.unknown_verb(piece.start);
+            return None;
         };
         let (pair, start) = self.read(rule, piece)?;
-        let kind = self.verb_kind(&pair, start)?;
+        let kind = self.verb_kind(&pair, start, keyword)?;
         let hint = match child(&pair, Rule::hint) {
             Some(hint) => Some(self.hint(&hint, start)?),
             None => None,
@@ -44,7 +28,7 @@ impl Reader<'_> {
         Some(Verb { kind, hint, span: self.span_of(piece)? })
     }
 
-    fn verb_kind(&mut self, pair: &Match<'_>, start: usize) -> Option<VerbKind> {
+    fn verb_kind(&mut self, pair: &Match<'_>, start: usize, keyword: String) -> Option<VerbKind> {
         let has = |rule| child(pair, rule).is_some();
         let slice = |rule| child(pair, rule).map(|part| Slice { span: span(&part, start) });
         Some(match pair.as_rule() {
@@ -91,14 +75,6 @@ impl Reader<'_> {
                 let keys = child(pair, Rule::keys_in_brackets).or_else(|| child(pair, Rule::keys));
                 VerbKind::Distinct { on: keys.map_or(vec![], |keys| slices(&keys, Rule::key, start)) }
             }
-            Rule::sample_verb => {
-                let amount = slice(Rule::amount)?;
-                let seed = child(pair, Rule::seed).and_then(|seed| child(&seed, Rule::seed_value));
-                VerbKind::Sample {
-                    amount: if has(Rule::kw_rows) { SampleAmount::Rows(amount) } else { SampleAmount::Percent(amount) },
-                    seed: seed.map(|seed| Slice { span: span(&seed, start) }),
-                }
-            }
             Rule::sweep_verb => {
                 let bytes_of = child(pair, Rule::bytes_of).and_then(|bytes_of| child(&bytes_of, Rule::expression));
                 VerbKind::Sweep {
@@ -106,13 +82,11 @@ impl Reader<'_> {
                     bytes_of: bytes_of.map(|expression| Slice { span: span(&expression, start) }),
                 }
             }
-            Rule::dedup_verb => VerbKind::Dedup(self.dedup(pair, start)?),
-            Rule::decontaminate_verb => VerbKind::Decontaminate(self.decontaminate(pair, start)?),
             Rule::as_verb => VerbKind::As(self.name_in(pair, Rule::name, start)?),
-            Rule::into_verb => {
-                VerbKind::Into { path: self.name_in(pair, Rule::path, start)?, options: self.options(pair, start)? }
+            _ => {
+                let options = self.options(pair, start)?;
+                VerbKind::Room(VerbCall { keyword, options, part: part(self.source, pair, start) })
             }
-            _ => return None,
         })
     }
 
@@ -215,7 +189,7 @@ impl Reader<'_> {
                 .help("to add rows of another source, write `|> UNION ALL …` or `|> JOIN …`"),
             _ => Diagnostic::error(Code::Syntax, format!("unknown verb `{word}`"), self.source, place)
                 .at("not a verb")
-                .maybe_help(did_you_mean(word, VERBS.iter().chain(LATER_VERBS)))
+                .maybe_help(did_you_mean(word, VERBS.iter().copied().chain(LATER_VERBS.iter().copied())))
                 .maybe_help(Some(format!("a verb is one of {}", VERBS.join(", ")))),
         };
         self.diagnostics.push(found);
@@ -233,6 +207,24 @@ fn sweep(pair: &Match<'_>, start: usize) -> Option<Sweep> {
     })
 }
 
-pub(super) fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {
+fn slices(pair: &Match<'_>, rule: Rule, start: usize) -> Vec<Slice> {
     children(pair, rule).map(|part| Slice { span: span(&part, start) }).collect()
+}
+
+/// A match with all that it holds.
+fn part(source: &SourceText, pair: &Match<'_>, start: usize) -> Part {
+    let span = span(pair, start);
+    let parts = pair.clone().into_inner().map(|inner| part(source, &inner, start)).collect();
+    Part { rule: format!("{:?}", pair.as_rule()), span, text: unquote(source.slice(span)), parts }
+}
+
+/// What follows `KEEP`, where it is a text of its own: `FIRST BY length(text) DESC`.
+pub fn parse_keep(source: &SourceText) -> Result<Part, Diagnostic> {
+    let text = source.text();
+    let tokens = tokens(text);
+    let masked = mask(text, &tokens);
+    let parsed = Cql::parse(Rule::keep_text, masked.trim_end())
+        .map_err(|error| mistake::describe(source, &tokens, Rule::keep_text, &error))?;
+    let clause = parsed.into_iter().next().and_then(|pair| Some(part(source, &child(&pair, Rule::keep_choice)?, 0)));
+    clause.ok_or_else(|| Diagnostic::error(Code::Syntax, "cannot read this KEEP", source, source.span()))
 }

@@ -1,45 +1,51 @@
 //! The words of the language, for the parser, the formatter, highlighting and completion.
 //!
-//! Each list is the only place that holds its words. The grammar spells out what follows a verb; which verbs
-//! there are is said here and dispatched in `verb.rs`.
+//! Each list is the only place that holds its words. Which verbs there are, and what follows each, the grammar says.
+
+use super::grammar::Rule;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The words that begin a statement of CQL. Any statement of SQL is welcome too ([`SQL_STATEMENTS`]).
 pub const STATEMENTS: &[&str] = &["FROM", "SET", "LET", "DEFINE", "EXPLAIN", "DESCRIBE"];
 
-/// The verbs: what can follow `|>`.
-pub const VERBS: &[&str] = &[
-    "WHERE",
-    "SELECT",
-    "EXTEND",
-    "SET",
-    "DROP",
-    "RENAME",
-    "AGGREGATE",
-    "JOIN",
-    "INNER",
-    "LEFT",
-    "RIGHT",
-    "FULL",
-    "CROSS",
-    "SEMI",
-    "ANTI",
-    "UNION",
-    "INTERSECT",
-    "EXCEPT",
-    "ORDER",
-    "LIMIT",
-    "OFFSET",
-    "DISTINCT",
-    "SAMPLE",
-    "SWEEP",
-    "DEDUP",
-    "DECONTAMINATE",
-    "AS",
-    "INTO",
-];
+/// The verbs: what can follow `|>`. The grammar has a rule for each, called `…_verb` after its first word.
+pub static VERBS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let words = Rule::all_rules().iter().flat_map(|rule| -> Vec<&'static str> {
+        match rule {
+            Rule::join_verb => JOINS.to_vec(),
+            Rule::set_operation => SET_OPERATIONS.to_vec(),
+            _ => own_word(*rule).into_iter().collect(),
+        }
+    });
+    words.collect()
+});
+
+/// Words that a join may begin with.
+const JOINS: &[&str] = &["JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI"];
+const SET_OPERATIONS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];
+
+/// The rule that reads the verb that begins with this word.
+pub(super) fn verb_rule(word: &str) -> Option<Rule> {
+    match word {
+        "" => None,
+        word if JOINS.contains(&word) => Some(Rule::join_verb),
+        word if SET_OPERATIONS.contains(&word) => Some(Rule::set_operation),
+        word => Rule::all_rules().iter().copied().find(|rule| own_word(*rule) == Some(word)),
+    }
+}
+
+/// The word of a verb that begins with one word alone.
+pub(super) fn own_word(rule: Rule) -> Option<&'static str> {
+    static WORDS: LazyLock<HashMap<Rule, String>> = LazyLock::new(|| {
+        let word = |rule: &Rule| Some((*rule, format!("{rule:?}").strip_suffix("_verb")?.to_uppercase()));
+        Rule::all_rules().iter().filter_map(word).collect()
+    });
+    WORDS.get(&rule).map(String::as_str)
+}
 
 /// Verbs that are part of the language and not of this version.
-pub const LATER_VERBS: &[&str] = &["SHUFFLE", "SPLIT", "BLEND", "TOKENIZE"];
+pub const LATER_VERBS: &[&str] = &["SPLIT", "BLEND", "TOKENIZE"];
 
 /// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten.
 pub(super) const VERBS_AFTER_PIPE_ONLY: &[&str] = &[

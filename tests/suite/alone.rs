@@ -8,8 +8,8 @@ use arrow::ipc::writer::FileWriter;
 use arrow::util::display::array_value_to_string;
 use curator::Config;
 use curator::diag::SourceText;
-use curator::session::{Compiled, Language, Session};
-use curator::sources::{FileScanExec, RejectLog};
+use curator::internals::{FileScanExec, Location, Outbox, RejectLog, RejectsFolder, RunFacts};
+use curator::{Compiled, Language, Session};
 use datafusion::physical_plan::{ExecutionPlan, collect_partitioned};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use parquet::arrow::ArrowWriter;
@@ -62,12 +62,17 @@ struct Given {
 
 async fn execute(scan: Arc<dyn ExecutionPlan>) -> Given {
     let folder = TempDir::new().unwrap();
-    let log = Arc::new(RejectLog::new(Some(folder.path().into()), false));
+    let outbox = Outbox::new("test");
+    let claim = outbox.claim(&Location::folder(folder.path())).unwrap();
+    let log = Arc::new(RejectLog::new(Some(RejectsFolder::open(claim, false).unwrap()), false));
     let context = SessionContext::new_with_config(SessionConfig::new().with_extension(log.clone()));
     let schema = scan.schema();
     let batches = collect_partitioned(scan, context.task_ctx()).await.unwrap();
     let rows = concat_batches(&schema, batches.iter().flatten()).unwrap();
-    log.finish().unwrap();
+    if let Some(staged) = log.stage().unwrap() {
+        staged.prepare(&RunFacts::default()).unwrap();
+    }
+    outbox.commit().unwrap();
     let rejects = std::fs::read_to_string(folder.path().join("rejects.jsonl")).unwrap_or_default();
     Given { rows, rejects: rejects.lines().map(String::from).collect() }
 }

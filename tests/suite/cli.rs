@@ -144,7 +144,7 @@ fn a_query_on_the_command_line_writes_a_file_and_tells_the_funnel() {
     {"id": 2, "text": "der Garten"}
     {"id": 4, "text": "old maps show rivers that moved"}
     "#);
-    assert_eq!(folder.names(), ["x.jsonl", "y.jsonl"]);
+    assert_eq!(folder.names(), [".y.jsonl.manifest.json", "x.jsonl", "y.jsonl"]);
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn the_users_mistakes_exit_with_1_and_a_message() {
         (&["query", "-e", "FROM 'x.jsonl' |> SELEC id"], "unknown verb `SELEC`"),
         (&["query", "-e", "FROM 'nope.jsonl'"], "nope.jsonl"),
         (&["query", "nope.cql"], "nope.cql"),
-        (&["query", "-e", "FROM 'x.jsonl' |> INTO 'there.jsonl'"], "overwrite"),
+        (&["query", "-e", "FROM 'x.jsonl' |> INTO 'there.jsonl'"], "choose another name"),
         (&["query", "-e", "FROM 'x.jsonl' |> INTO 'x.jsonl/y.jsonl'"], "x.jsonl"),
         (&["query", "--strict", "-e", "FROM 'bad.jsonl' |> INTO 'y.jsonl'"], "bad.jsonl:2"),
         (&["query", "-e", "SELECT 1 / 0"], "ivide by zero"),
@@ -534,7 +534,7 @@ fn a_script_may_read_what_it_wrote_whatever_was_there_before() {
                   LET again = FROM 'y.jsonl';
                   FROM again |> AGGREGATE max(n) AS n;";
     assert_eq!(folder.csv(script), "n\n4\n");
-    folder.write("y.jsonl", "{\"other\": 1}\n");
+    folder.csv("FROM (SELECT 1 AS other) |> INTO 'y.jsonl' WITH (overwrite = true)");
     assert_eq!(folder.csv(script), "n\n4\n");
 }
 

@@ -3,7 +3,7 @@
 use super::cli::{Folder, run};
 use super::harness::{files, read, root};
 use curator::diag::SourceText;
-use curator::syntax;
+use curator::internals;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -38,12 +38,12 @@ fn formatting_again_changes_nothing_and_keeps_comments() {
     let mut sources: Vec<SourceText> = query_files().iter().map(|path| read(path)).collect();
     sources.push(SourceText::new("recipe.cql", WHOLE_RECIPE));
     for source in sources {
-        let once = syntax::format(&source).unwrap_or_else(|problems| panic!("{}: {problems:?}", source.name()));
-        let again = syntax::format(&SourceText::new(source.name(), once.as_str())).unwrap();
+        let once = internals::format(&source).unwrap_or_else(|problems| panic!("{}: {problems:?}", source.name()));
+        let again = internals::format(&SourceText::new(source.name(), once.as_str())).unwrap();
         assert_eq!(again, once, "{}", source.name());
         let comments = |text: &str| -> Vec<String> {
-            let tokens = syntax::tokens(text);
-            let comments = tokens.iter().filter(|token| token.kind == syntax::TokenKind::Comment);
+            let tokens = internals::tokens(text);
+            let comments = tokens.iter().filter(|token| token.kind == internals::TokenKind::Comment);
             comments.map(|token| token.text(text).split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
         assert_eq!(comments(&once), comments(source.text()), "{}", source.name());
@@ -118,8 +118,8 @@ fn every_setting_that_is_listed_can_be_set() {
 
 #[test]
 fn help_manual_and_completions_know_every_subcommand() {
-    const SUBCOMMANDS: [&str; 10] =
-        ["query", "check", "explain", "fmt", "ops", "settings", "index", "repl", "completions", "man"];
+    const SUBCOMMANDS: [&str; 11] =
+        ["query", "check", "explain", "fmt", "ops", "settings", "verify", "index", "repl", "completions", "man"];
     let pages =
         [&["--help"][..], &["man"], &["completions", "bash"], &["completions", "zsh"], &["completions", "fish"]];
     for arguments in pages {

@@ -1,7 +1,8 @@
 //! Every query of `tests/corpus` has its tree, plans and rows in a golden file: a change of any shows in review.
 
 use super::harness::{block_on, files, language_of, name_of, read, run_file, session_for};
-use curator::{Config, syntax};
+use curator::Config;
+use curator::internals;
 
 #[test]
 fn every_corpus_query_gives_its_golden_tree_plans_and_rows() {
@@ -16,7 +17,7 @@ fn every_corpus_query_gives_its_golden_tree_plans_and_rows() {
             }
         };
         let script = session_for(&source, Config::default()).parse(&source, language_of(&path)).unwrap();
-        let mut text = format!("== ast\n{}", syntax::tree(&script));
+        let mut text = format!("== ast\n{}", internals::tree(&script));
         for outcome in &outcomes {
             let rows = if outcome.report.files.is_empty() {
                 outcome.rows()

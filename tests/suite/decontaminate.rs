@@ -3,8 +3,8 @@
 
 use super::harness::{Outcome, block_on, run};
 use curator::diag::SourceText;
-use curator::session::{Language, Session};
 use curator::{Config, Error};
+use curator::{Language, Session};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

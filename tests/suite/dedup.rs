@@ -3,8 +3,7 @@
 
 use super::harness::{Outcome, block_on, root, run};
 use curator::diag::SourceText;
-use curator::session::{Language, Session};
-use curator::{Config, Error};
+use curator::{Compiled, Config, Error, ExplainFormat, Language, Session, Stage};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
@@ -19,6 +18,15 @@ fn query(text: &str, config: Config) -> Result<Vec<Outcome>, Error> {
 fn rows(text: &str, config: Config) -> Vec<Value> {
     let outcomes = query(text, config).unwrap();
     outcomes.last().unwrap().rows().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The same of a run that writes, which is what adds to an index.
+fn written_ids(text: &str, folder: &Path, config: Config) -> Vec<String> {
+    let out = folder.join("ids.out").display().to_string();
+    let text = format!(
+        "{text} |> INTO '{out}' WITH (format = 'jsonl', overwrite = true); FROM '{out}' WITH (format = 'jsonl')"
+    );
+    ids(&text, config)
 }
 
 fn ids(text: &str, config: Config) -> Vec<String> {
@@ -105,6 +113,76 @@ fn the_same_rows_with_any_threads_batches_and_memory() {
             assert!(got == expected, "{method}: {threads} threads, batches of {batch_rows}, memory {memory_bytes:?}");
         }
     }
+}
+
+/// Every file below a folder, with its bytes.
+fn files_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().into_path());
+    files.filter(|path| path.is_file()).map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}
+
+/// Splits of their own for the partitions, and one split that all partitions decode together.
+#[test]
+fn rows_that_come_in_partitions_give_the_bytes_of_one_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(700), &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let (out, number) = (folder.path().join("out"), |n: usize| NonZeroUsize::new(n).unwrap());
+    let more = [
+        "DEDUP EXACT ON text WITH (cluster_id = 'c', kept_id = 'k', drop = false) KEEP LAST BY score",
+        "DEDUP FUZZY ON text WITH (cluster_id = 'c', kept_id = 'k', similarity = 's') KEEP FIRST BY score DESC",
+    ];
+    for method in METHODS.iter().chain(&more) {
+        let text = format!(
+            "FROM '{}/*.jsonl' |> WHERE score < 9 |> {method} |> WHERE words(text) > 10 |> INTO '{}/clean/' WITH \
+             (overwrite = true, rejects = '{}/rejects')",
+            folder.path().display(),
+            out.display(),
+            out.display()
+        );
+        let mut expected: Option<BTreeMap<PathBuf, Vec<u8>>> = None;
+        for (threads, block_bytes, batch_bytes, memory_bytes) in [
+            (1, 1 << 30, 1 << 20, 8 << 30),
+            (2, 9000, 3000, 256 << 20),
+            (16, 1 << 30, 2000, 8 << 30),
+            (64, 5000, 2000, 256 << 20),
+        ] {
+            let config = Config {
+                block_bytes: number(block_bytes),
+                batch_bytes: number(batch_bytes),
+                ..config(threads, 8192, Some(memory_bytes))
+            };
+            query(&text, config).unwrap();
+            let files = files_below(&out);
+            assert!(files.keys().any(|path| path.ends_with("dropped/part-00000.jsonl.zst")), "{files:?}");
+            let expected = expected.get_or_insert_with(|| files.clone());
+            assert!(*expected == files, "{method}: {threads} threads, splits of {block_bytes}");
+        }
+    }
+}
+
+#[test]
+fn documents_stay_in_their_partitions_and_rules_after_a_dedup_run_in_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &documents(60), &[0, 1, 2, 3]);
+    let explain = |verb: &str| {
+        let number = |n| NonZeroUsize::new(n).unwrap();
+        let config = Config { block_bytes: number(2000), batch_bytes: number(1000), ..config(4, 100, None) };
+        let text = format!("FROM '{}/*.jsonl' |> {verb} |> WHERE words(text) > score", folder.path().display());
+        block_on(async {
+            let mut session = Session::new(config).unwrap();
+            let script = session.parse(&SourceText::new("query", text), Language::Cql).unwrap();
+            let Compiled::Query(plan) = session.compile(&script, 0).await.unwrap() else { panic!("no query") };
+            session.explain(&plan, Stage::Physical, ExplainFormat::Tree).await.unwrap()
+        })
+    };
+    for verb in ["DEDUP EXACT ON text", "DEDUP FUZZY ON text"] {
+        let plan = explain(verb);
+        let at = |node: &str| plan.find(node).unwrap_or_else(|| panic!("no {node} in {plan}"));
+        assert!(at("GatherExec") < at("AnnotateExec") && at("AnnotateExec") < at("DedupExec"), "{plan}");
+        assert_eq!(plan.matches("GatherExec").count(), 1, "{plan}");
+    }
+    let ordered = explain("ORDER BY score DESC |> DEDUP EXACT ON text");
+    assert!(ordered.find("DedupExec") < ordered.find("SortPreservingMergeExec"), "one stream in its order: {ordered}");
 }
 
 #[test]
@@ -361,10 +439,8 @@ fn a_new_crawl_against_the_index_keeps_what_both_at_once_would() {
         write_shards(folder.path(), &documents(900), &[0, 1, 2]);
         let place = folder.path().display();
         let against = |shard: &str, mode: &str| {
-            ids(
-                &format!("FROM '{place}/{shard}' |> DEDUP {method} AGAINST INDEX '{place}/index' {mode}"),
-                Config::default(),
-            )
+            let dedup = format!("FROM '{place}/{shard}' |> DEDUP {method} AGAINST INDEX '{place}/index' {mode}");
+            written_ids(&dedup, folder.path(), Config::default())
         };
         let at_once = ids(&format!("FROM '{place}/*.jsonl' |> DEDUP {method}"), Config::default());
         let mut kept = against("000.jsonl", "APPEND");
@@ -385,10 +461,12 @@ fn a_run_that_fails_adds_nothing_to_the_index() {
     write_shards(folder.path(), &documents(50), &[0]);
     let place = folder.path().display();
     let dedup = format!("FROM '{place}/000.jsonl' |> DEDUP EXACT ON text AGAINST INDEX '{place}/index'");
-    query(&format!("{dedup} |> SELECT CAST(id AS BIGINT) AS id"), Config::default()).map(drop).unwrap_err();
-    let kept = ids(&dedup, Config::default());
+    let failing = format!("{dedup} |> SELECT CAST(id AS BIGINT) AS id |> INTO '{place}/failed/'");
+    query(&failing, Config::default()).map(drop).unwrap_err();
+    let kept = written_ids(&dedup, folder.path(), Config::default());
     assert!(kept.len() > 30, "nothing of it was seen before");
     assert!(ids(&dedup, Config::default()).is_empty());
+    assert_eq!(written_ids(&dedup, folder.path(), Config::default()), kept, "the same run again");
     let error = query(&dedup.replace("EXACT ON text", "FUZZY ON text"), Config::default()).map(drop).unwrap_err();
     assert!(error.to_string().contains("exact"), "{error}");
     assert_eq!(error.exit_code(), 1);
@@ -429,7 +507,7 @@ fn an_index_gets_all_rows_also_when_a_limit_stops_the_output() {
     write_shards(folder.path(), &documents(600), &[0]);
     let place = folder.path().display();
     let dedup = format!("FROM '{place}/000.jsonl' |> DEDUP EXACT ON text AGAINST INDEX '{place}/index'");
-    assert_eq!(ids(&format!("{dedup} |> LIMIT 1"), config(1, 10, None)).len(), 1);
+    assert_eq!(written_ids(&format!("{dedup} |> LIMIT 1"), folder.path(), config(1, 10, None)).len(), 1);
     assert!(ids(&dedup, Config::default()).is_empty(), "all of it was seen");
 }
 
@@ -443,7 +521,8 @@ fn the_ledger_has_documents_and_not_the_other_side_of_a_join() {
          ON id = other |> DEDUP EXACT ON text |> SELECT id |> INTO '{place}/out/' WITH (rejects = '{place}/rejects/')"
     );
     query(&text, Config::default()).unwrap();
-    let books = std::fs::read_dir(folder.path().join("rejects")).unwrap().count();
+    let names = std::fs::read_dir(folder.path().join("rejects")).unwrap().map(|entry| entry.unwrap().file_name());
+    let books = names.filter(|name| name.to_string_lossy().starts_with("dropped")).count();
     assert!(books <= 1, "only the documents' own DEDUP has a book");
 }
 

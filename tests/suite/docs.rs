@@ -1,6 +1,6 @@
 //! The documents tell the truth: every example in them runs, and prints what they show.
 //!
-//! `UPDATE_DOCS=1 cargo test docs` writes the life of a query in ARCHITECTURE.md anew.
+//! `UPDATE_DOCS=1 cargo test docs` writes the life of a query in ARCHITECTURE.md again.
 
 use super::harness::{block_on, root, writing_alone};
 use curator::diag::{SourceText, render_all};

@@ -1,8 +1,9 @@
 //! The result does not depend on how it is computed: rules on or off, one thread or four, batches and splits of any size.
 
 use super::harness::{block_on, files, language_of, read, run_file, session_for};
-use curator::config::{DeviceChoice, OPTIONAL_RULES};
-use curator::session::{Compiled, ExplainFormat, Stage};
+use curator::DeviceChoice;
+use curator::internals::OPTIONAL_RULES;
+use curator::{Compiled, ExplainFormat, Stage};
 use curator::{Config, Error};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

@@ -3,7 +3,7 @@
 use super::harness::{block_on, root, run};
 use curator::Config;
 use curator::diag::SourceText;
-use curator::session::{Language, Session};
+use curator::{Language, Session};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

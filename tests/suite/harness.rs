@@ -1,9 +1,10 @@
 //! Runs query files as a user would through the library, and prints what came of each statement.
 
 use arrow::array::RecordBatch;
+use curator::Report;
 use curator::diag::SourceText;
-use curator::exec::{OutputFile, Report};
-use curator::session::{Compiled, ExplainFormat, Language, Session, Stage};
+use curator::internals::OutputFile;
+use curator::{Compiled, ExplainFormat, Language, Session, Stage};
 use curator::{Config, Error};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::harness::{block_on, run};
 use curator::Config;
 use curator::diag::SourceText;
-use curator::session::{Language, Session};
+use curator::{Language, Session};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -23,8 +23,10 @@ fn write(folder: &Path, name: &str, documents: &[Value]) {
 /// What became of each document of a file: its id and the id of the one that stayed for it.
 fn fates(folder: &Path, file: &str, verb: &str, options: &str, index: &str, config: Config) -> Vec<(String, String)> {
     let place = folder.display();
+    // Only what is written is added to an index.
     let text = format!(
-        "FROM '{place}/{file}' |> {verb} WITH (drop = false, kept_id = 'kept'{options}) {}|> SELECT id, kept",
+        "FROM '{place}/{file}' |> {verb} WITH (drop = false, kept_id = 'kept'{options}) {}|> SELECT id, kept \
+         |> INTO '{place}/fates.out' WITH (format = 'jsonl', overwrite = true); FROM '{place}/fates.out' WITH (format = 'jsonl')",
         index.replace("INDEX '", &format!("INDEX '{place}/"))
     );
     let text_of = |row: &Value, name: &str| row[name].as_str().unwrap().to_string();

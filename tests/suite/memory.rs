@@ -2,7 +2,7 @@
 
 use super::harness::{block_on, run};
 use curator::diag::SourceText;
-use curator::session::{Compiled, Run};
+use curator::{Compiled, Run};
 use curator::{Config, Error, Language, Session};
 use std::fmt::Write as _;
 use std::fs::File;

@@ -4,7 +4,7 @@ use super::harness::{Outcome, block_on, read, run};
 use curator::Config;
 use curator::diag::SourceText;
 use curator::ops::{Registry, Returns};
-use curator::session::{Compiled, ExplainFormat, Language, Session, Stage};
+use curator::{Compiled, ExplainFormat, Language, Session, Stage};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config as Runs, RngAlgorithm, TestRng, TestRunner};
@@ -110,7 +110,7 @@ fn explained(source: &SourceText) -> String {
     })
 }
 
-/// A field of what an operator computes cannot fail, so the rule on it may run before dearer ones.
+/// A field of what an operator computes cannot fail, so the rule on it may run before more expensive ones.
 #[test]
 fn a_rule_on_a_field_moves_before_a_dearer_one() {
     let query = "FROM 'tests/corpus/data/docs.jsonl' |> WHERE top_ngram_char_ratio(text) <= 0.2 |> \

@@ -4,7 +4,7 @@ use super::harness::{block_on, run};
 use curator::Config;
 use curator::diag::SourceText;
 use curator::ops::Registry;
-use curator::session::{Language, Session};
+use curator::{Language, Session};
 use datafusion::common::ScalarValue;
 
 fn show(value: &ScalarValue) -> String {

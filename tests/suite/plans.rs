@@ -3,7 +3,7 @@
 
 use super::harness::{block_on, files, language_of, name_of, read, session_for};
 use curator::Config;
-use curator::session::{Compiled, ExplainFormat, Stage};
+use curator::{Compiled, ExplainFormat, Stage};
 use std::path::Path;
 
 /// The logical and the optimized plan of one statement of a file, in a session of its own.

@@ -3,14 +3,15 @@
 use super::cli::run;
 use super::harness::{block_on, files, read};
 use curator::diag::{SourceText, render_all};
-use curator::syntax::ast::{MacroParam, StatementKind};
-use curator::{Config, Language, Session, syntax};
+use curator::internals;
+use curator::internals::{MacroParam, StatementKind};
+use curator::{Config, Language, Session};
 
 /// The name and parameters of each preset.
 fn presets() -> Vec<(String, Vec<MacroParam>)> {
     let mut found = Vec::new();
     for path in files("std", ".cql") {
-        let script = syntax::parse(&read(&path), false).unwrap();
+        let script = internals::parse(&read(&path), false).unwrap();
         for statement in script.statements {
             if let StatementKind::Define { name, params, .. } = statement.kind {
                 found.push((name.text, params));

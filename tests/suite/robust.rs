@@ -397,10 +397,10 @@ fn mutated_queries_and_random_bytes_never_panic() {
                 let mut session = Session::new(Config::default()).unwrap();
                 let problems = block_on(session.check(&source, language));
                 for problem in &problems {
-                    assert!(!curator::diag::render(problem, false).is_empty());
+                    assert!(!curator::internals::render(problem, false).is_empty());
                 }
                 // The formatter reads the same text.
-                let _ = curator::syntax::format(&source);
+                let _ = curator::internals::format(&source);
             }));
             if let Err(panic) = result {
                 let message = panic.downcast_ref::<String>().cloned();

@@ -90,11 +90,11 @@ fn an_interrupted_run_leaves_no_output_and_no_temporary_file() {
 #[test]
 fn an_interrupted_run_leaves_an_existing_output_as_it_was() {
     let folder = Folder::new();
-    folder.write("y.jsonl", "{\"kept\":1}\n");
+    folder.run(&["query", "-q", "-e", "FROM (SELECT 1 AS kept) |> INTO 'y.jsonl'"]).ok();
     let query = format!("{ENDLESS} |> INTO 'y.jsonl' WITH (overwrite = true)");
     let (code, stderr) = interrupted(&folder, &query, "-INT");
     assert_eq!(code, Some(130), "{stderr}");
-    assert_eq!(folder.names(), ["x.jsonl", "y.jsonl"]);
+    assert_eq!(folder.names(), [".y.jsonl.manifest.json", "x.jsonl", "y.jsonl"]);
     assert_eq!(std::fs::read_to_string(folder.path().join("y.jsonl")).unwrap(), "{\"kept\":1}\n");
 }
 

@@ -1,6 +1,10 @@
 //! House rules that a machine can check.
 
+mod code;
+
 use super::harness::root;
+use code::production;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -21,60 +25,31 @@ fn sources() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The lines of a file that are not for its tests: without the module of tests at its end, and without single items that
-/// only tests have. The others keep their numbers.
-fn production(text: &str) -> String {
-    let mut lines = Vec::new();
-    let mut is_next_for_tests = false;
-    for line in text.lines() {
-        if is_next_for_tests && line.trim_start().starts_with("mod ") && line.ends_with('{') {
-            break;
-        }
-        let is_attribute = line.trim_start().starts_with("#[");
-        let is_for_tests = line.trim_start().starts_with("#[cfg(test)]");
-        let is_hidden = is_for_tests || is_next_for_tests;
-        is_next_for_tests = is_for_tests || (is_next_for_tests && is_attribute);
-        lines.push(if is_hidden { "" } else { line });
-    }
-    lines.join("\n")
-}
-
-/// The modules of this crate that code uses: `crate::a`, and each of `crate::{a, b::c}`.
-fn used_modules(code: &str) -> Vec<String> {
-    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut modules = Vec::new();
-    for used in code.split("crate::").skip(1) {
-        let Some(group) = used.strip_prefix('{') else {
-            modules.push(name(used));
-            continue;
-        };
-        let mut depth = 1;
-        let mut is_first = true;
-        for (at, c) in group.char_indices() {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                ',' if depth == 1 => is_first = true,
-                c if is_first && !c.is_whitespace() => {
-                    modules.push(name(&group[at..]));
-                    is_first = false;
-                }
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-        }
-    }
+/// The modules that a file stands in: `["exec", "annotate"]` for `src/exec/annotate/mod.rs` and `src/exec/annotate.rs`.
+fn modules(path: &Path) -> Vec<String> {
+    let parts = path.with_extension("");
+    let mut modules: Vec<String> = parts.iter().skip(1).map(|part| part.to_string_lossy().into_owned()).collect();
+    modules.pop_if(|last| last == "mod");
     modules
 }
 
-#[test]
-fn all_production_lines_and_grouped_imports_are_seen() {
-    let text = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\n#[allow(x)]\nmod more {\nc";
-    assert_eq!(production(text).split_whitespace().collect::<Vec<_>>(), ["a", "b"]);
-    let code = "use crate::{\n  Config, exec::{A, B},\n physical,\n}; crate::cli::x()";
-    assert_eq!(used_modules(code), ["Config", "exec", "physical", "cli"]);
+/// Where the names come from that the root of the crate gives again: `Session` from `session`.
+fn root_names() -> BTreeMap<String, String> {
+    let root = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let mut names = BTreeMap::new();
+    // Those of `internals` are indented, and begin at the root themselves.
+    for statement in code::production(&root).split(";\n").filter(|statement| !statement.contains("crate::")) {
+        let Some((module, given)) = statement.trim().strip_prefix("pub use ").and_then(|path| path.split_once("::"))
+        else {
+            continue;
+        };
+        for name in given.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty()) {
+            names.insert(name.to_string(), module.to_string());
+        }
+    }
+    assert_eq!(names.get("Config").map(String::as_str), Some("config"));
+    assert!(!names.contains_key("exec"), "modules are not given again");
+    names
 }
 
 fn is_test_file(path: &Path) -> bool {
@@ -99,37 +74,44 @@ fn every_file_introduces_itself_and_is_short_enough() {
 #[test]
 fn imports_point_one_way() {
     // Each layer may use those before it.
-    const LAYERS: [&[&str]; 14] = [
+    const LAYERS: [&[&str]; 17] = [
         &["error", "diag", "config"],
+        &["store"],
         &["ops"],
         &["gpu"],
         &["dedup"],
         &["sources", "sinks"],
+        &["verb"],
         &["syntax"],
         &["logical"],
         &["optimizer"],
         &["cost"],
         &["exec"],
+        &["verbs"],
         &["physical"],
         &["session"],
         &["cli"],
         &["lib", "main"],
     ];
     let layer = |module: &str| LAYERS.iter().position(|names| names.contains(&module));
+    let root_names = root_names();
     let mut problems = Vec::new();
-    for (path, text) in sources() {
-        let module = path.iter().nth(1).unwrap().to_string_lossy().trim_end_matches(".rs").to_string();
-        let own = layer(&module).unwrap_or_else(|| panic!("{module} is in no layer"));
-        let production = production(&text);
-        let code: Vec<&str> = production.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        for used in used_modules(&code.join("\n")) {
-            if layer(&used).is_some_and(|used| used > own) {
+    // A test may look at a layer from above.
+    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test_file(path)) {
+        let modules = modules(&path);
+        let own = layer(&modules[0]).unwrap_or_else(|| panic!("{} is in no layer", modules[0]));
+        let code = code::without_comments_and_texts(&production(&text));
+        for name in code::names_from_root(&code, modules.len()) {
+            let used = root_names.get(&name).unwrap_or(&name);
+            if layer(used).is_some_and(|used| used > own) {
                 problems.push(format!("{}: uses {used}", path.display()));
             }
         }
-        let knows_plans = code.iter().any(|line| line.contains("datafusion::"));
-        if ["ops", "gpu"].contains(&module.as_str()) && knows_plans {
-            problems.push(format!("{}: {module} knows Arrow, not DataFusion", path.display()));
+        if ["ops", "gpu"].contains(&modules[0].as_str()) && code::has_word(&code, "datafusion") {
+            problems.push(format!("{}: {} knows Arrow, not DataFusion", path.display(), modules[0]));
+        }
+        if modules[0] != "gpu" && code::has_word(&code, "cudarc") {
+            problems.push(format!("{}: only gpu calls CUDA", path.display()));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -137,26 +119,64 @@ fn imports_point_one_way() {
 
 #[test]
 fn nothing_is_left_open_or_printed_outside_the_command_line() {
+    const PANICS: [&str; 5] = ["todo!(", "unimplemented!(", ".unwrap()", ".expect(", "panic!("];
+    const PRINTS: [&str; 3] = ["print!(", "println!(", "dbg!("];
     let mut problems = Vec::new();
     for (path, text) in sources() {
         if is_test_file(&path) {
             continue;
         }
         let in_cli = path.starts_with("src/cli");
-        for (number, line) in production(&text).lines().enumerate() {
-            let code = line.split("//").next().unwrap_or_default();
-            let open = ["todo!(", "unimplemented!(", ".unwrap()", ".expect(", "panic!("]
-                .iter()
-                .any(|word| code.contains(word));
+        let production = production(&text);
+        let code = code::without_comments_and_texts(&production);
+        for (number, (line, code)) in production.lines().zip(code.lines()).enumerate() {
+            let panics = PANICS.iter().any(|word| code.contains(word));
             let marks = line.contains("TODO") || line.contains("FIXME");
-            let prints = !in_cli && ["println!(", "eprintln!(", "dbg!("].iter().any(|word| code.contains(word));
-            let unsafe_code = code.contains("unsafe ") && !path.starts_with("src/gpu");
-            if open || marks || prints || unsafe_code {
+            let prints = !in_cli && PRINTS.iter().any(|word| code.contains(word));
+            let unsafe_code = code::has_word(code, "unsafe") && !path.starts_with("src/gpu");
+            if panics || marks || prints || unsafe_code {
                 problems.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
             }
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What is called `tests.rs` is left out above, so it must be what its name says.
+#[test]
+fn files_of_tests_are_compiled_for_tests_only() {
+    let all = sources();
+    let mut problems = Vec::new();
+    for (path, _) in all.iter().filter(|(path, _)| is_test_file(path)) {
+        let tests = path.ancestors().find(|part| part.file_stem().is_some_and(|name| name == "tests")).unwrap();
+        let above = tests.parent().unwrap();
+        // `mod tests;`, or `#[path = "tests/lines.rs"] mod …;` for one file of the folder.
+        let by_path = format!("\"{}\"", path.strip_prefix(above).unwrap().display());
+        let names = |text: &str| code::has_word(text, "mod tests") || text.contains(&by_path);
+        let is_above = |file: &Path| file.parent() == Some(above) || file.with_extension("") == above;
+        let is_gated = |text: &str| names(text) && !names(&production(text));
+        if !all.iter().any(|(file, text)| is_above(file) && is_gated(text)) {
+            problems.push(format!("{}: no #[cfg(test)] above it", path.display()));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The public face: what a user of the library can name. Whoever adds a name must add it here, too.
+#[test]
+fn the_public_names_are_these() {
+    const ROOT: &str = "diag internals ops Config DeviceChoice Error Result Report Compiled ExplainFormat Language Plan \
+                        Run Session Stage Script";
+    const OPS: &str = "Param Registry Cost Cpu Effects Example Family Gpu OpSpec Returns Args Literal";
+    const DIAG: &str = "Span SourceText Code Severity Label Diagnostic render render_all";
+    for (file, expected) in [("src/lib.rs", ROOT), ("src/ops/mod.rs", OPS), ("src/diag/mod.rs", DIAG)] {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        let mut names = code::public_names(&text);
+        let mut expected: Vec<&str> = expected.split_whitespace().collect();
+        names.sort();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{file}");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct SharedNames {
 }
 
 impl SharedNames {
-    /// Reads them anew.
+    /// Reads them again.
     pub fn refresh(&self, session: &Session) {
         let mut functions = session.function_names();
         functions.sort_unstable();

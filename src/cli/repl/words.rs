@@ -28,7 +28,7 @@ static SORTED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         "VERBOSE",
         "TABLE",
     ];
-    let mut words: Vec<&str> = [STATEMENTS, VERBS, SQL_STATEMENTS, KEYWORDS, &inside_verbs].concat();
+    let mut words: Vec<&str> = [STATEMENTS, &VERBS, SQL_STATEMENTS, KEYWORDS, &inside_verbs].concat();
     words.sort_unstable();
     words.dedup();
     words

@@ -15,6 +15,6 @@ mod task_ngrams;
 mod tests;
 mod words;
 
-pub use cut::{CutMatcher, CutMatcherBuilder, Cutting, CuttingMatch};
-pub use drop::{DropHit, DropMatcher, DropMatcherBuilder};
+pub use cut::{CutMatcher, CutMatcherBuilder, Cutting};
+pub use drop::{DropMatcher, DropMatcherBuilder};
 pub use task_ngrams::{TaskNgrams, TaskReport};

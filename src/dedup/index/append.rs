@@ -14,6 +14,7 @@ use super::publish::{NewFiles, WriterLock, is_free, remove_leftovers};
 use super::reader::Index;
 use super::records::{RecordWriter, WrittenRecords, key_of};
 use super::vectors::{IndexCentres, VectorWriter};
+use crate::store::{Location, Outbox, settle};
 use crate::{Error, Result, bug};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,10 +27,15 @@ const MAX_SEGMENTS: usize = 128;
 pub struct IndexWriter {
     pub(super) index: Arc<Index>,
     pub(super) lock: WriterLock,
+    /// The run that writes; none for what is done by hand.
+    run: Option<String>,
+    /// The run has added its documents before; the index is that of before.
+    is_repeated: bool,
 }
 
 impl IndexWriter {
     /// Opens the index in a folder, which must have been made with these parameters, or begins one there.
+    #[cfg(test)]
     pub fn open(folder: &Path, parameters: &IndexParameters) -> Result<Self> {
         let writer = Self::open_or_else(folder, || Ok(parameters.clone()))?;
         writer.index.parameters().check(parameters, &folder.display().to_string())?;
@@ -41,14 +47,38 @@ impl IndexWriter {
         Ok(Self { index, ..writer })
     }
 
+    /// Opens the index in a folder, or begins one there, for a run that adds to it when it commits. A run that has added
+    /// its documents before sees the index as it was then, and adds nothing.
+    pub fn open_for_run(folder: &Path, parameters: &IndexParameters, outbox: &Outbox) -> Result<Self> {
+        let claim = outbox.claim(&Location::index(folder))?;
+        let found = Manifest::read(folder)?;
+        if found.is_none() && !is_free(folder)? {
+            return Err(not_an_index(folder));
+        }
+        let run = outbox.run().to_string();
+        let mut manifest = found.unwrap_or_else(|| Manifest::empty(parameters));
+        let lock = WriterLock::OfRun(claim);
+        remove_leftovers(folder, &manifest, &lock)?;
+        manifest.parameters()?.check(parameters, &folder.display().to_string())?;
+        let before = manifest.before_run(&run);
+        let before = before.map_err(|problem| Error::Data(format!("{}: {problem}", folder.display())))?;
+        let is_repeated = before.is_some();
+        if !is_repeated && manifest.segments.len() >= MAX_SEGMENTS {
+            let index = Arc::new(Index::of_manifest(folder, manifest)?);
+            let writer = Self { index, lock: WriterLock::Held, run: None, is_repeated };
+            compact_locked(&writer, |_| ())?;
+            manifest = super::reader::existing(folder)?;
+        }
+        let index = Arc::new(Index::of_manifest(folder, before.unwrap_or(manifest))?);
+        Ok(Self { index, lock, run: Some(run), is_repeated })
+    }
+
     /// Opens the index in a folder; `parameters` are asked for if there is none.
     pub(super) fn open_or_else(folder: &Path, parameters: impl FnOnce() -> Result<IndexParameters>) -> Result<Self> {
+        settle(&Location::index(folder))?;
         let found = Manifest::read(folder)?;
         if found.is_none() && folder.is_dir() && !is_free(folder)? {
-            return Err(Error::Data(format!(
-                "{}: not an index: the folder holds other files; name an empty or a new folder",
-                folder.display()
-            )));
+            return Err(not_an_index(folder));
         }
         let begun = if found.is_none() { Some(Manifest::empty(&parameters()?)) } else { None };
         let lock = WriterLock::take(folder)?;
@@ -58,7 +88,7 @@ impl IndexWriter {
             None => return Err(Error::Data(format!("{}: the index has just been removed", folder.display()))),
         };
         remove_leftovers(folder, &manifest, &lock)?;
-        Ok(Self { index: Arc::new(Index::of_manifest(folder, manifest)?), lock })
+        Ok(Self { index: Arc::new(Index::of_manifest(folder, manifest)?), lock, run: None, is_repeated: false })
     }
 
     /// What the index holds before the append.
@@ -66,9 +96,17 @@ impl IndexWriter {
         &self.index
     }
 
+    /// Whether the run has added its documents before, so that there is nothing to add.
+    pub fn is_repeated(&self) -> bool {
+        self.is_repeated
+    }
+
     /// Begins to add documents.
     pub fn appender(self) -> Result<Appender> {
-        let mut files = NewFiles::new(self.index.folder());
+        if self.is_repeated {
+            return Err(bug!("a run adds its documents to {} once more", self.index.folder().display()));
+        }
+        let mut files = NewFiles::under(self.index.folder(), &self.lock);
         let segment = NewSegment::create(self.index.manifest().next_segment, self.index.parameters(), &mut files)?;
         Ok(Appender { writer: self, files, segment, centres: None, greatest_ordinal: None })
     }
@@ -90,6 +128,7 @@ impl Appender {
     }
 
     /// What the index held before.
+    #[cfg(test)]
     pub fn index(&self) -> &Arc<Index> {
         self.writer.index()
     }
@@ -140,13 +179,14 @@ impl Appender {
             return Err(bug!("{n_names:?} names for {n_docs} documents"));
         }
         if n_docs > 0 || greatest_ordinal.is_some() {
-            manifest.segments.push(segment.finish(first_ordinal, n_docs)?);
+            let run = writer.run.clone();
+            manifest.segments.push(SegmentEntry { run, ..segment.finish(first_ordinal, n_docs)? });
             manifest.centres = manifest.centres.or(centres);
             manifest.next_segment += 1;
         } else {
-            files = NewFiles::new(writer.index.folder());
+            files = NewFiles::under(writer.index.folder(), &writer.lock);
         }
-        Ok(StagedAppend { files, manifest, _lock: writer.lock })
+        Ok(StagedAppend { files, manifest, lock: writer.lock })
     }
 }
 
@@ -154,19 +194,29 @@ impl Appender {
 pub struct StagedAppend {
     pub(super) files: NewFiles,
     pub(super) manifest: Manifest,
-    pub(super) _lock: WriterLock,
+    pub(super) lock: WriterLock,
 }
 
 impl StagedAppend {
-    /// Makes it part of the index.
+    /// Makes it part of the index: at once, or with everything else that a run commits.
     pub fn commit(self) -> Result<()> {
-        self.commit_and_tell(|_| ())
+        match &self.lock {
+            WriterLock::OfRun(claim) => self.files.stage(&self.manifest, claim),
+            _ => self.commit_and_tell(|_| ()),
+        }
     }
 
     /// The same; `after` is told of each step.
     pub(super) fn commit_and_tell(self, after: impl FnMut(&str)) -> Result<()> {
         self.files.publish(&self.manifest, after)
     }
+}
+
+fn not_an_index(folder: &Path) -> Error {
+    Error::Data(format!(
+        "{}: not an index: the folder holds other files; name an empty or a new folder",
+        folder.display()
+    ))
 }
 
 /// A segment that is being written.
@@ -244,6 +294,7 @@ impl NewSegment {
             last_key,
             records: file,
             names,
+            run: None,
         })
     }
 }

@@ -67,6 +67,10 @@ pub(super) fn compact_locked(writer: &IndexWriter, after: impl FnMut(&str)) -> R
             new.push(old.get(ordinal)?.unwrap_or_default())?;
         }
     }
+    let runs = manifest.segments.iter_mut().filter_map(|segment| segment.run.take());
+    manifest.compacted_runs.extend(runs);
+    manifest.compacted_runs.sort();
+    manifest.compacted_runs.dedup();
     manifest.segments = vec![segment.finish(0, manifest.n_docs)?];
     manifest.next_segment += 1;
     report.n_records_after = manifest.n_records();
@@ -140,6 +144,7 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
     let mut manifest = writer.index().manifest().clone();
     let has_vectors = first.parameters().has_vectors();
     let mut report = MergeReport { has_vectors, n_docs_added: 0, n_records_added: 0, n_segments: 0 };
+    let run = Some(format!("merge-{}", manifest.next_segment));
     for source in &sources {
         let place = source.folder();
         if place.canonicalize().map_err(|error| Error::io(place, error))? == own {
@@ -158,13 +163,51 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
                 names.map(|names| copy(place, names, names_file(manifest.next_segment), &mut files)).transpose()?;
             manifest.next_segment += 1;
             report.n_records_added += segment.n_records;
+            // One change, which is undone as one. The runs whose documents came cannot be told from it.
+            manifest.compacted_runs.extend(std::mem::replace(&mut segment.run, run.clone()));
             manifest.segments.push(segment);
         }
+        manifest.compacted_runs.extend(source.manifest().compacted_runs.iter().cloned());
         manifest.n_docs += source.n_docs();
         report.n_docs_added += source.n_docs();
     }
+    manifest.compacted_runs.sort();
+    manifest.compacted_runs.dedup();
     report.n_segments = manifest.segments.len();
-    StagedAppend { files, manifest, _lock: writer.lock }.commit()?;
+    StagedAppend { files, manifest, lock: writer.lock }.commit()?;
+    Ok(report)
+}
+
+/// What was undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollbackReport {
+    /// The run that had added the documents.
+    pub run: String,
+    /// Documents that went.
+    pub n_docs_removed: u64,
+    /// Documents that are left.
+    pub n_docs: u64,
+}
+
+/// Undoes the last append or merge: the index is as it was before.
+pub fn rollback(folder: &Path) -> Result<RollbackReport> {
+    let writer = IndexWriter::open_or_else(folder, || existing(folder)?.parameters())?;
+    let manifest = writer.index().manifest();
+    let place = folder.display();
+    let Some(last) = manifest.segments.last() else {
+        return Err(Error::Data(format!("{place}: the index is empty: there is nothing to undo")));
+    };
+    let Some(run) = last.run.clone() else {
+        return Err(Error::Data(format!(
+            "{place}: what was added last cannot be told from the rest: a compaction put them together\n\
+             restore the index from a copy, or build it anew"
+        )));
+    };
+    let n_before = manifest.segments.iter().rposition(|segment| segment.run.as_ref() != Some(&run));
+    let before = manifest.before_segment(n_before.map_or(0, |at| at + 1));
+    let report = RollbackReport { run, n_docs_removed: manifest.n_docs - before.n_docs, n_docs: before.n_docs };
+    NewFiles::new(folder).publish(&before, |_| ())?;
+    remove_leftovers(folder, &before, &writer.lock)?;
     Ok(report)
 }
 

@@ -39,6 +39,9 @@ pub(super) struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub centres: Option<FileEntry>,
     pub segments: Vec<SegmentEntry>,
+    /// Runs whose documents a compaction put together with others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compacted_runs: Vec<String>,
 }
 
 /// The records and names that one append, merge or compaction added.
@@ -58,6 +61,9 @@ pub(super) struct SegmentEntry {
     pub records: FileEntry,
     /// The documents' names, if there are any.
     pub names: Option<FileEntry>,
+    /// The run that added it, by its name. None after a compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// A file of the index.
@@ -88,12 +94,38 @@ impl Manifest {
             next_segment: 1,
             centres: None,
             segments: vec![],
+            compacted_runs: vec![],
         }
     }
 
     /// How the keys were made.
     pub fn parameters(&self) -> Result<IndexParameters> {
         IndexParameters::from_stored(&self.parameters).map_err(|problem| Error::Data(format!("{MANIFEST}: {problem}")))
+    }
+
+    /// The index as it was before its segments from `at` on were added.
+    pub fn before_segment(&self, at: usize) -> Self {
+        let mut before = self.clone();
+        before.n_docs = self.segments.get(at).map_or(self.n_docs, |segment| segment.first_ordinal);
+        before.segments.truncate(at);
+        if before.n_records() == 0 {
+            before.centres = None;
+        }
+        before
+    }
+
+    /// The index as it was before the run of this name; `None` if it has not added anything.
+    pub fn before_run(&self, run: &str) -> Result<Option<Self>, String> {
+        if self.compacted_runs.iter().any(|known| known == run) {
+            return Err(
+                "it holds what this very run has added, and a compaction has put that together with the rest, so \
+                        the run cannot be repeated against the index as it was before\n\
+                        restore the index from a copy, or use READ ONLY"
+                    .to_string(),
+            );
+        }
+        let at = self.segments.iter().position(|segment| segment.run.as_deref() == Some(run));
+        Ok(at.map(|at| self.before_segment(at)))
     }
 
     /// Keys or vectors over all segments.

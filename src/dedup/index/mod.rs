@@ -31,9 +31,8 @@ mod verify;
 mod tests;
 
 pub use append::{Appender, IndexWriter, StagedAppend};
-pub use info::{CentresInfo, IndexInfo, SegmentInfo, info};
-pub use maintain::{CompactReport, MergeReport, compact, merge};
-pub use manifest::INDEX_FORMAT_VERSION;
+pub use info::{IndexInfo, info};
+pub use maintain::{compact, merge, rollback};
 pub use new_keys::NewKeys;
 pub use parameters::IndexParameters;
 pub use reader::{Index, IndexCursor, IndexNames};

@@ -64,15 +64,6 @@ impl IndexParameters {
         Self::Fuzzy { bands, rows, shingle, normalize, hash, seed }
     }
 
-    /// `exact`, `fuzzy` or `semantic`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Exact { .. } => "exact",
-            Self::Fuzzy { .. } => "fuzzy",
-            Self::Semantic { .. } => "semantic",
-        }
-    }
-
     /// The number of 64-bit words in a key; 0 if there are vectors in place of keys.
     pub fn key_words(&self) -> usize {
         match self {

@@ -7,41 +7,44 @@
 //! they are not part of the index, and the next writer removes them.
 
 use super::manifest::{MANIFEST, Manifest, is_segment_file};
+use crate::store::{AREA, Claim, lock_file, sync_folder};
 use crate::{Error, Result};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const LOCK: &str = "lock";
 const TEMPORARY: &str = ".tmp";
 
 /// The right to change an index, until it is dropped. The operating system takes it back if the process ends.
 #[derive(Debug)]
-pub(super) struct WriterLock {
-    _file: File,
+pub(super) enum WriterLock {
+    /// For one change.
+    Own { _file: File },
+    /// Of a run, which changes other places too, all at once.
+    OfRun(Arc<Claim>),
+    /// Held by who calls, for one change before others.
+    Held,
 }
 
 impl WriterLock {
     /// Takes the right, making the folder if there is none.
     pub fn take(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
-        let path = folder.join(LOCK);
-        let opened = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = opened.map_err(|error| Error::io(&path, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(Error::Data(format!(
+        match lock_file(&folder.join(LOCK))? {
+            Some(file) => Ok(Self::Own { _file: file }),
+            None => Err(Error::Data(format!(
                 "{}: another run is changing this index; wait until it ends, or use READ ONLY",
                 folder.display()
             ))),
-            Err(TryLockError::Error(error)) => Err(Error::io(path, error)),
         }
     }
 }
 
 /// Whether a folder without a manifest is free to become an index: it holds nothing, or what a crash left.
 pub(super) fn is_free(folder: &Path) -> Result<bool> {
-    Ok(files_of(folder)?.iter().all(|name| name == LOCK || is_ours(name)))
+    Ok(files_of(folder)?.iter().all(|name| name == LOCK || name == AREA || is_ours(name)))
 }
 
 /// The files of an unfinished append or of a compaction that was cut short.
@@ -80,12 +83,23 @@ fn files_of(folder: &Path) -> Result<Vec<String>> {
 pub(super) struct NewFiles {
     folder: PathBuf,
     names: Vec<String>,
+    /// They become visible with the rest of a run.
+    claim: Option<Arc<Claim>>,
 }
 
 impl NewFiles {
     /// None yet.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), names: vec![] }
+        Self { folder: folder.to_path_buf(), names: vec![], claim: None }
+    }
+
+    /// None yet, for who has this right.
+    pub fn under(folder: &Path, lock: &WriterLock) -> Self {
+        let claim = match lock {
+            WriterLock::OfRun(claim) => Some(Arc::clone(claim)),
+            WriterLock::Own { .. } | WriterLock::Held => None,
+        };
+        Self { folder: folder.to_path_buf(), names: vec![], claim }
     }
 
     /// Where to write the file that will be called `name`.
@@ -95,7 +109,24 @@ impl NewFiles {
     }
 
     fn temporary(&self, name: &str) -> PathBuf {
+        if let Some(claim) = &self.claim {
+            return claim.staging().join(name);
+        }
         self.folder.join(format!("{name}{TEMPORARY}"))
+    }
+
+    /// Gives `manifest` and these files, each on disk already, to the commit of the run.
+    pub fn stage(mut self, manifest: &Manifest, claim: &Claim) -> Result<()> {
+        let temporary = self.temporary(MANIFEST);
+        let bytes = manifest.to_bytes()?;
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()
+        });
+        written.map_err(|error| Error::io(&temporary, error))?;
+        self.names.drain(..).for_each(|name| claim.publish(Path::new(&name)));
+        claim.publish_last(Path::new(MANIFEST));
+        Ok(())
     }
 
     /// Makes `manifest` the index, with these files, each on disk already. `after` is told of each step that was done.
@@ -130,14 +161,9 @@ impl Drop for NewFiles {
         for name in &self.names {
             // What cannot be removed is not part of the index, and the next writer tries again.
             let _ = std::fs::remove_file(self.temporary(name));
-            let _ = std::fs::remove_file(self.folder.join(name));
+            if self.claim.is_none() {
+                let _ = std::fs::remove_file(self.folder.join(name));
+            }
         }
-    }
-}
-
-/// Makes renames in a folder last. Some file systems refuse; what is in the files is safe by then.
-fn sync_folder(folder: &Path) {
-    if let Ok(folder) = File::open(folder) {
-        let _ = folder.sync_all();
     }
 }

@@ -12,6 +12,7 @@ use super::records::{SegmentCursor, key_of};
 use super::vectors::{IndexCentres, IndexVectors, SegmentVectors, VectorBlock};
 use crate::dedup::Budget;
 use crate::dedup::claim::Claim;
+use crate::store::{Location, settle};
 use crate::{Error, Result, bug};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ struct Segment {
 impl Index {
     /// Opens the index in a folder.
     pub fn open(folder: &Path) -> Result<Self> {
+        settle(&Location::index(folder))?;
         let mut manifest = existing(folder)?;
         loop {
             match Self::of_manifest(folder, manifest.clone()) {
@@ -59,6 +61,15 @@ impl Index {
         let index = Self::open(folder)?;
         index.parameters.check(parameters, &folder.display().to_string())?;
         Ok(index)
+    }
+
+    /// The same; without an index there, one without documents, which is not made.
+    pub fn open_or_empty(folder: &Path, parameters: &IndexParameters) -> Result<Self> {
+        settle(&Location::index(folder))?;
+        match Manifest::read(folder)? {
+            Some(_) => Self::open_for(folder, parameters),
+            None => Self::of_manifest(folder, Manifest::empty(parameters)),
+        }
     }
 
     /// The index that a manifest describes, for who knows that nobody else changes it.

@@ -11,6 +11,7 @@ use super::reader::existing;
 use super::records::{SegmentCursor, key_of};
 use super::vectors::{IndexCentres, SegmentVectors, VectorBlock};
 use crate::Result;
+use crate::store::{Location, settle};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub struct Verification {
 
 /// Reads every byte of an index. An index whose manifest cannot be read is an error, all else is told in the result.
 pub fn verify(folder: &Path) -> Result<Verification> {
+    settle(&Location::index(folder))?;
     let manifest = existing(folder)?;
     let parameters = manifest.parameters()?;
     let has_vectors = parameters.has_vectors();

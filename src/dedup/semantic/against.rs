@@ -1,4 +1,4 @@
-//! Rows held against vectors of earlier runs, which an index keeps by the same centres.
+//! Rows compared with vectors of earlier runs, which an index keeps by the same centres.
 //!
 //! Each row is compared with every stored vector of its cluster, in full: what lies in other clusters is not looked at, as
 //! within a run. Stored vectors come before all rows, so the ranking has no say here.

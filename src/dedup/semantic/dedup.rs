@@ -6,7 +6,9 @@ use super::kmeans::{self, Centres, Limits, Nearest};
 use super::near_kept::first_kept;
 use super::nearest::{Best, Others, best_of};
 use super::random::{Random, shuffle_key};
-use super::vectors::{Vectors, chunk_bytes, no_memory, normalize, stride};
+use super::vectors::{Vectors, no_memory, normalize};
+#[cfg(test)]
+use super::vectors::{chunk_bytes, stride};
 use crate::dedup::index::{Appender, Index, IndexCentres, IndexVectors};
 use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep, SemanticLink, StoredRows};
 use crate::{Error, Result, bug};
@@ -78,6 +80,7 @@ impl SemanticOutcome {
 }
 
 /// Memory by formula, for EXPLAIN.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// What must be granted.
@@ -86,6 +89,7 @@ pub struct Needs {
     pub all_bytes: usize,
 }
 
+#[cfg(test)]
 impl Needs {
     /// For so many rows with vectors of so many values.
     pub fn of(spec: &Semantic, n_rows: usize, dimension: usize) -> Self {
@@ -118,7 +122,7 @@ pub struct SemanticDedup {
     per: Option<StoredRows>,
 }
 
-/// An index that rows are held against.
+/// An index that rows are compared with.
 struct Against {
     centres: IndexCentres,
     vectors: IndexVectors,
@@ -196,7 +200,7 @@ impl SemanticDedup {
         Ok(())
     }
 
-    /// Finds the duplicates. What stays goes into `appender`, which adds it to the index that rows were held against.
+    /// Finds the duplicates. What stays goes into `appender`, which adds it to the index that rows were compared with.
     pub fn finish(mut self, mut ranking: Ranking<'_>, mut appender: Option<&mut Appender>) -> Result<SemanticOutcome> {
         let Some(mut vectors) = self.vectors.take() else {
             let (duplicates, rows, clusters, sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

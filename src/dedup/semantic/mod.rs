@@ -27,5 +27,7 @@ mod random;
 mod tests;
 mod vectors;
 
-pub use dedup::{Needs, Ranking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
+#[cfg(test)]
+pub use dedup::Needs;
+pub use dedup::{Ranking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
 pub use device::Comparers;

@@ -48,7 +48,7 @@ pub(super) fn best_of(
 ) -> Result<Vec<Option<Best>>> {
     let claim = Claim::for_rows(ranked.len(), vectors.stride(), budget)?;
     let (mut queries, mut candidates) = (Vec::new(), Vec::new());
-    // A cluster larger than the memory of this machine is put together block by block, on the CPU.
+    // A cluster larger than the memory of this machine is collected block by block, on the CPU.
     if let Some(devices) = devices.filter(|devices| devices.takes(ranked.len()) && claim.block_rows >= ranked.len()) {
         vectors.gather(ranked, &mut queries)?;
         if let Some(best) = devices.best_of(&queries, vectors.stride(), others)? {

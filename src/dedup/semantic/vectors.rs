@@ -182,6 +182,7 @@ fn chunk_rows(stride: usize) -> usize {
 }
 
 /// Bytes of one chunk, the least that vectors of a dimension need.
+#[cfg(test)]
 pub(super) fn chunk_bytes(dimension: usize) -> usize {
     chunk_rows(stride(dimension)) * stride(dimension) * size_of::<f32>()
 }

@@ -54,11 +54,6 @@ impl LineFinder {
         }
     }
 
-    /// Memory to stay off the disk with so many units in the corpus, of which so many go.
-    pub fn memory_bytes(n_units: u64, n_repeats: u64) -> u64 {
-        Groups::<3>::memory_bytes(n_units) + Groups::<2>::memory_bytes(n_repeats)
-    }
-
     fn runs(&self, text: &str) -> Runs {
         let units = units(text, self.spec.unit);
         let span = self.spec.span;

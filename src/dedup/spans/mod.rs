@@ -22,6 +22,6 @@ mod units;
 #[path = "tests/beyond_memory.rs"]
 mod beyond_memory_tests;
 
-pub use finder::{Outcome, SpanFinder, Tally, TooLittle, cut_text};
+pub use finder::{Outcome, SpanFinder, TooLittle, cut_text};
 pub use lines::LineFinder;
 pub use substring::SubstringFinder;

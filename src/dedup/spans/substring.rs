@@ -23,7 +23,7 @@ use super::blocks::{Document, Lens};
 use super::finder::{Outcome, SpanFinder, Tally, judge, map_all};
 use super::repeats::{ByPosition, Replay, Stays, for_each_repeat};
 use super::tokens::tokens;
-use crate::dedup::{Budget, Groups, KeepWhich, SpanLength, Substring};
+use crate::dedup::{Budget, Groups, KeepWhich, Substring};
 use crate::{Result, bug};
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,14 +74,6 @@ impl SubstringFinder {
             n_units: 0,
             tally: Tally::default(),
         }
-    }
-
-    /// Memory to stay off the disk with so many bytes or tokens in the corpus, if no more than one in ten windows has
-    /// to be examined (one in thirteen for 100 bytes of documentation on the web) and a quarter of these goes: for 100
-    /// bytes 2.8 bytes a byte of text.
-    pub fn memory_bytes(min_length: SpanLength, n_units: u64) -> u64 {
-        let blocks = Groups::<4>::memory_bytes(n_units / Lens::new(min_length).mean_block());
-        blocks.max(Groups::<3>::memory_bytes(n_units / 10) + Groups::<2>::memory_bytes(n_units / 40))
     }
 
     fn blocks(&self, text: &str) -> (u64, Vec<[u64; 4]>) {

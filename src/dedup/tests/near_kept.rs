@@ -22,7 +22,7 @@ fn ranked(n_rows: u64, which: KeepWhich, keys: Option<&[Vec<u8>]>) -> Vec<u64> {
     rows
 }
 
-/// Each row that goes, and what it belongs to: every row is held against every one that stays.
+/// Each row that goes, and what it belongs to: every row is compared with every one that stays.
 fn by_hand(ranked: &[u64], touches: &BTreeMap<u64, u64>, is_similar: impl Fn(u64, u64) -> bool) -> BTreeMap<u64, Kept> {
     let mut staying: Vec<u64> = vec![];
     let mut goes = BTreeMap::new();

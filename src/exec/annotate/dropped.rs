@@ -1,6 +1,6 @@
 //! What a stream writes into the drop ledger: the rows that its rules dropped, with the reasons.
 //!
-//! A dropped document is written as it came into the program, before any of its columns was computed anew, with
+//! A dropped document is written as it came into the program, before any of its columns was computed again, with
 //! `_rule`, `_value`, `_threshold` before it; `_value` and `_threshold` are numbers, and null where the rule compares
 //! no number with a constant. With [`RejectDetail::All`] also `_failed`, a list of all rules that it fails.
 

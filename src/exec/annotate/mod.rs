@@ -27,11 +27,11 @@ pub use counts::{RuleCounts, StepCounts};
 pub(in crate::exec) use dropped::is_of_data;
 pub(in crate::exec) use evaluator::{Computed, Evaluator};
 pub use order::{Estimate, best};
-pub use program::{COMPUTED, Compared, Narrow, Program, Rule, Step, Work};
+pub use program::{COMPUTED, Compared, Program, ProjectedExpr, Rule, Step, StepKind};
 
 use super::coalesce::BatchSize;
 use super::ledger::Ledger;
-use crate::exec::admission::Door;
+use crate::exec::admission::ShareSemaphore;
 use crate::logical::{OperatorCall, Resources};
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -64,7 +64,7 @@ pub struct AnnotateExec {
     options: AnnotateOptions,
     order: Arc<RuleOrder>,
     /// How many batches are worked on at once, in all partitions.
-    door: Option<Arc<Door>>,
+    semaphore: Option<Arc<ShareSemaphore>>,
     /// Lines for EXPLAIN: why its operators run here.
     notes: Vec<String>,
     metrics: ExecutionPlanMetricsSet,
@@ -96,10 +96,21 @@ impl AnnotateExec {
         let chain = on_top_of(&chain, &input)?;
         let order = Arc::new(RuleOrder::new(&program));
         let n_threads = input.output_partitioning().partition_count();
-        let door = options.resources.cpus.map(|_| {
-            Arc::new(Door::new(u32::try_from(options.resources.batches_on_cpu(n_threads)).unwrap_or(u32::MAX)))
+        let semaphore = options.resources.cpus.map(|_| {
+            Arc::new(ShareSemaphore::new(
+                u32::try_from(options.resources.batches_on_cpu(n_threads)).unwrap_or(u32::MAX),
+            ))
         });
-        Ok(Self { program, chain, input, options, order, door, notes: vec![], metrics: ExecutionPlanMetricsSet::new() })
+        Ok(Self {
+            program,
+            chain,
+            input,
+            options,
+            order,
+            semaphore,
+            notes: vec![],
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
     }
 
     /// The same with lines for EXPLAIN: why its operators run here.
@@ -130,9 +141,9 @@ impl AnnotateExec {
     /// The calls of operators that it evaluates, each once for a row.
     pub fn calls(&self) -> impl Iterator<Item = &OperatorCall> {
         self.program.steps.iter().flat_map(|step| match &step.work {
-            Work::Pass { statistics, .. } => statistics.iter().map(|(_, call)| call).collect(),
-            Work::Call { call, .. } => vec![call],
-            Work::Expr { .. } => vec![],
+            StepKind::Pass { statistics, .. } => statistics.iter().map(|(_, call)| call).collect(),
+            StepKind::Call { call, .. } => vec![call],
+            StepKind::Expr { .. } => vec![],
         })
     }
 
@@ -173,7 +184,7 @@ impl AnnotateExec {
     }
 }
 
-/// The chain's nodes anew, the lowest of them over `input`.
+/// The chain's nodes again, the lowest of them over `input`.
 fn on_top_of(chain: &[Arc<dyn ExecutionPlan>], input: &Arc<dyn ExecutionPlan>) -> Result<Vec<Arc<dyn ExecutionPlan>>> {
     let mut rebuilt = Vec::with_capacity(chain.len());
     let mut below = Arc::clone(input);

@@ -48,7 +48,7 @@ pub struct Program {
     /// The rules, in the order in which they run at first.
     pub rules: Vec<Rule>,
     /// The columns given out.
-    pub outputs: Vec<Narrow>,
+    pub outputs: Vec<ProjectedExpr>,
     /// The columns given out as a user would write them.
     pub output_labels: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub struct Program {
 #[derive(Debug)]
 pub struct Step {
     /// What it computes.
-    pub work: Work,
+    pub work: StepKind,
     /// The steps whose columns it reads, those that they need first.
     pub needs: Vec<usize>,
     /// An estimate for one row.
@@ -66,14 +66,14 @@ pub struct Step {
 
 /// The kinds of computation.
 #[derive(Debug)]
-pub enum Work {
+pub enum StepKind {
     /// Statistics that are read off one walk over each document.
     Pass {
         /// The column of documents.
         document: usize,
         /// That column as a user would write it.
         document_label: String,
-        /// How dear the walk is.
+        /// How expensive the walk is.
         stage: Stage,
         /// What the walk finds.
         needs: Needs,
@@ -100,7 +100,7 @@ pub enum Work {
         /// The column that it fills.
         column: usize,
         /// The expression.
-        expr: Narrow,
+        expr: ProjectedExpr,
         /// As a user would write it.
         label: String,
     },
@@ -110,7 +110,7 @@ pub enum Work {
 #[derive(Debug)]
 pub struct Rule {
     /// The condition over the input's and the computed columns.
-    pub condition: Narrow,
+    pub condition: ProjectedExpr,
     /// As a user would write it.
     pub label: String,
     /// The steps whose columns it reads, those that they need first.
@@ -134,21 +134,21 @@ pub struct Rule {
 #[derive(Debug)]
 pub struct Compared {
     /// The left side.
-    pub value: Narrow,
+    pub value: ProjectedExpr,
     /// The constant.
     pub threshold: ScalarValue,
 }
 
 /// An expression that reads few of many columns, ready to run on just those.
 #[derive(Debug, Clone)]
-pub struct Narrow {
+pub struct ProjectedExpr {
     /// The columns it reads, ascending.
     pub columns: Vec<usize>,
     schema: SchemaRef,
     expr: Arc<dyn PhysicalExpr>,
 }
 
-impl Narrow {
+impl ProjectedExpr {
     /// Prepares `expr` over the columns of `schema`, of which the first `n_inputs` are the input's.
     pub fn new(expr: Arc<dyn PhysicalExpr>, schema: &SchemaRef, n_inputs: usize) -> Result<Self> {
         let mut columns: Vec<usize> = collect_columns(&expr).iter().map(Column::index).collect();
@@ -189,7 +189,7 @@ impl Narrow {
         self.columns.get(column.index()).copied()
     }
 
-    /// The value for each row; `columns` are those that [`Narrow::columns`] names.
+    /// The value for each row; `columns` are those that [`ProjectedExpr::columns`] names.
     pub fn evaluate(&self, columns: Vec<ArrayRef>, n_rows: usize) -> Result<ColumnarValue> {
         let options = RecordBatchOptions::new().with_row_count(Some(n_rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
@@ -214,7 +214,7 @@ impl Program {
     ///
     /// A rule that reads more of the pass than one value ends the list: it may come to see only values that were computed.
     pub fn gates(&self, step: usize, rules: &[usize]) -> Vec<Gate> {
-        let Work::Pass { statistics, .. } = &self.steps[step].work else { return vec![] };
+        let StepKind::Pass { statistics, .. } = &self.steps[step].work else { return vec![] };
         let readers = rules.iter().map(|&rule| &self.rules[rule]).filter(|rule| rule.needs.contains(&step));
         readers
             .map_while(|rule| {
@@ -229,8 +229,8 @@ impl Program {
     fn n_readers(&self, column: usize) -> usize {
         let rules = self.rules.iter().map(|rule| &rule.condition);
         let steps = self.steps.iter().filter(|step| match &step.work {
-            Work::Pass { document, .. } | Work::Call { document, .. } => *document == column,
-            Work::Expr { expr, .. } => expr.columns.contains(&column),
+            StepKind::Pass { document, .. } | StepKind::Call { document, .. } => *document == column,
+            StepKind::Expr { expr, .. } => expr.columns.contains(&column),
         });
         rules.chain(&self.outputs).filter(|expr| expr.columns.contains(&column)).count() + steps.count()
     }

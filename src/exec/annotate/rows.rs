@@ -5,7 +5,7 @@
 //! copied when rows are dropped: every column keeps the rows it had when it was made, beside the places of those
 //! still alive; a column is cut down to them only when an expression or the output reads it.
 
-use super::program::{Narrow, Program, Work};
+use super::program::{Program, ProjectedExpr, StepKind};
 use crate::ops::{Args, Gate, OpSpec, StatisticColumn, evaluate_fields, evaluate_statistics};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::buffer::BooleanBuffer;
@@ -56,8 +56,8 @@ impl<'a> Rows<'a> {
     /// Whether a step has run.
     pub fn has_run(&self, step: usize) -> bool {
         let column = match &self.program.steps[step].work {
-            Work::Pass { statistics, .. } => statistics.first().map(|(column, _)| *column),
-            Work::Call { column, .. } | Work::Expr { column, .. } => Some(*column),
+            StepKind::Pass { statistics, .. } => statistics.first().map(|(column, _)| *column),
+            StepKind::Call { column, .. } | StepKind::Expr { column, .. } => Some(*column),
         };
         column.is_none_or(|column| self.computed[column - self.program.n_inputs].is_some())
     }
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
     pub fn run(&mut self, step: usize, gates: &[Gate]) -> Result<()> {
         let program = self.program;
         match &program.steps[step].work {
-            Work::Pass { document, statistics, .. } => {
+            StepKind::Pass { document, statistics, .. } => {
                 let calls: Vec<(&OpSpec, &Args)> =
                     statistics.iter().map(|(_, call)| (call.spec.as_ref(), call.args.as_ref())).collect();
                 let (generation, documents) = self.stored(*document)?;
@@ -75,11 +75,11 @@ impl<'a> Rows<'a> {
                     self.store(*column, values, skipped);
                 }
             }
-            Work::Call { document, column, call, fields, .. } => {
+            StepKind::Call { document, column, call, fields, .. } => {
                 let documents = self.column(*document)?;
                 self.store(*column, evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?, None);
             }
-            Work::Expr { column, expr, .. } => {
+            StepKind::Expr { column, expr, .. } => {
                 let values = expr.evaluate(self.columns_of(expr)?, self.n_alive)?.into_array(self.n_alive)?;
                 self.store(*column, values, None);
             }
@@ -88,12 +88,12 @@ impl<'a> Rows<'a> {
     }
 
     /// Which of the rows alive satisfy a condition; `None`: all.
-    pub fn holds(&mut self, condition: &Narrow) -> Result<Option<BooleanArray>> {
+    pub fn holds(&mut self, condition: &ProjectedExpr) -> Result<Option<BooleanArray>> {
         condition.holds(self.columns_of(condition)?, self.n_alive)
     }
 
     /// The values of an expression for the rows alive.
-    pub fn values(&mut self, expr: &Narrow) -> Result<ArrayRef> {
+    pub fn values(&mut self, expr: &ProjectedExpr) -> Result<ArrayRef> {
         if let Some(column) = expr.as_column() {
             return self.column(column);
         }
@@ -120,7 +120,7 @@ impl<'a> Rows<'a> {
         self.alive[0].as_deref()
     }
 
-    fn columns_of(&mut self, expr: &Narrow) -> Result<Vec<ArrayRef>> {
+    fn columns_of(&mut self, expr: &ProjectedExpr) -> Result<Vec<ArrayRef>> {
         expr.columns.iter().map(|&column| self.column(column)).collect()
     }
 

@@ -3,7 +3,7 @@
 use super::AnnotateExec;
 use super::dropped::DropRecorder;
 use super::evaluator::Evaluator;
-use crate::exec::admission::{Door, Ticket};
+use crate::exec::admission::{SharePermit, ShareSemaphore};
 use crate::exec::coalesce::{BatchSize, Coalescer};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -27,8 +27,8 @@ pub(super) struct AnnotateStream {
     waiting: Vec<RecordBatch>,
     part_rows: usize,
     /// Only so many batches may be worked on at once, in all partitions.
-    door: Option<Arc<Door>>,
-    entering: Option<BoxFuture<'static, Ticket>>,
+    semaphore: Option<Arc<ShareSemaphore>>,
+    acquiring: Option<BoxFuture<'static, SharePermit>>,
     baseline: BaselineMetrics,
 }
 
@@ -48,8 +48,8 @@ impl AnnotateStream {
             input: Some(input),
             waiting: vec![],
             part_rows: node.options.resources.batch_size.map_or(usize::MAX, |n_rows| n_rows as usize),
-            door: node.door.clone(),
-            entering: None,
+            semaphore: node.semaphore.clone(),
+            acquiring: None,
             baseline: BaselineMetrics::new(&node.metrics, partition),
         }
     }
@@ -70,7 +70,7 @@ impl AnnotateStream {
     fn poll_batch(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
         loop {
             if !self.waiting.is_empty() {
-                let _ticket = ready!(self.poll_enter(cx));
+                let _ticket = ready!(self.poll_acquire(cx));
                 let Some(batch) = self.waiting.pop() else { continue };
                 let elapsed = self.baseline.elapsed_compute().clone();
                 let _timer = elapsed.timer();
@@ -93,12 +93,12 @@ impl AnnotateStream {
     }
 
     /// Waits until this batch may be worked on.
-    fn poll_enter(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ticket>> {
-        let Some(door) = &self.door else { return Poll::Ready(None) };
-        let entering = self.entering.get_or_insert_with(|| Arc::clone(door).enter(1).boxed());
-        let ticket = ready!(entering.poll_unpin(cx));
-        self.entering = None;
-        Poll::Ready(Some(ticket))
+    fn poll_acquire(&mut self, cx: &mut Context<'_>) -> Poll<Option<SharePermit>> {
+        let Some(semaphore) = &self.semaphore else { return Poll::Ready(None) };
+        let acquiring = self.acquiring.get_or_insert_with(|| Arc::clone(semaphore).acquire(1).boxed());
+        let permit = ready!(acquiring.poll_unpin(cx));
+        self.acquiring = None;
+        Poll::Ready(Some(permit))
     }
 }
 

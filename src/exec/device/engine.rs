@@ -1,6 +1,6 @@
 //! The devices of a session, and what all queries on them share.
 
-use crate::exec::admission::Door;
+use crate::exec::admission::ShareSemaphore;
 use crate::gpu::{Device, Runtime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub const WHOLE_DEVICE: u32 = 1000;
 
 /// The thousandths of a device that so many batches or launches hold; 0 if the query sets no share aside.
-pub(in crate::exec) fn share_of_device(gpus: Option<f64>, n_batches: usize) -> u32 {
+pub fn share_of_device(gpus: Option<f64>, n_batches: usize) -> u32 {
     let share = gpus.map_or(0.0, |share| (share * f64::from(WHOLE_DEVICE) * n_batches as f64).ceil());
     (share as u32).min(WHOLE_DEVICE)
 }
@@ -18,7 +18,7 @@ pub(in crate::exec) fn share_of_device(gpus: Option<f64>, n_batches: usize) -> u
 #[derive(Debug)]
 pub struct Engine {
     runtime: Arc<Runtime>,
-    doors: Vec<Arc<Door>>,
+    semaphores: Vec<Arc<ShareSemaphore>>,
     /// Devices that failed: nothing is sent there any more.
     lost: Vec<AtomicBool>,
 }
@@ -28,7 +28,7 @@ impl Engine {
     pub fn new(runtime: Arc<Runtime>) -> Self {
         let n_devices = runtime.devices().len();
         Self {
-            doors: (0..n_devices).map(|_| Arc::new(Door::new(WHOLE_DEVICE))).collect(),
+            semaphores: (0..n_devices).map(|_| Arc::new(ShareSemaphore::new(WHOLE_DEVICE))).collect(),
             lost: (0..n_devices).map(|_| AtomicBool::new(false)).collect(),
             runtime,
         }
@@ -47,15 +47,19 @@ impl Engine {
     }
 
     /// All devices that work.
-    pub(in crate::exec) fn working(&self) -> Vec<Seat> {
-        let seats = self.runtime.devices().iter().zip(&self.doors).enumerate();
-        let seats = seats.map(|(place, (device, door))| Seat { place, device: device.clone(), door: door.clone() });
+    pub(crate) fn working(&self) -> Vec<Seat> {
+        let seats = self.runtime.devices().iter().zip(&self.semaphores).enumerate();
+        let seats = seats.map(|(place, (device, semaphore))| Seat {
+            place,
+            device: device.clone(),
+            semaphore: semaphore.clone(),
+        });
         seats.filter(|seat| !self.is_lost(seat.place)).collect()
     }
 
     /// Who lets batches onto a device.
-    pub(in crate::exec) fn door(&self, place: usize) -> Option<&Arc<Door>> {
-        self.doors.get(place)
+    pub(crate) fn door(&self, place: usize) -> Option<&Arc<ShareSemaphore>> {
+        self.semaphores.get(place)
     }
 
     pub(super) fn is_lost(&self, place: usize) -> bool {
@@ -63,15 +67,15 @@ impl Engine {
     }
 
     /// Takes a device out. True the first time, so that it is said once.
-    pub(in crate::exec) fn lose(&self, place: usize) -> bool {
+    pub(crate) fn lose(&self, place: usize) -> bool {
         self.lost.get(place).is_some_and(|lost| !lost.swap(true, Relaxed))
     }
 }
 
 /// One partition's place on a device.
-pub(in crate::exec) struct Seat {
+pub(crate) struct Seat {
     /// Which of the session's devices.
     pub place: usize,
     pub device: Arc<Device>,
-    pub door: Arc<Door>,
+    pub semaphore: Arc<ShareSemaphore>,
 }

@@ -17,7 +17,7 @@ const MOST_EXACT: u128 = 1 << 53;
 /// How groups become states.
 #[derive(Debug, Clone)]
 pub struct GroupStates {
-    /// By what rows are put together, and what of them; as in the program.
+    /// By what rows are grouped, and what of them; as in the program.
     pub grouping: Grouping,
     /// For each output of the program, the segment's column that it is.
     pub columns: Vec<usize>,

@@ -10,7 +10,7 @@ use super::engine::share_of_device;
 use super::segment::MEMORY_UNIT_BYTES;
 use super::stream::DeviceStream;
 use crate::config::format_bytes;
-use crate::exec::admission::{Door, Ticket};
+use crate::exec::admission::{SharePermit, ShareSemaphore};
 use crate::exec::annotate::is_of_data;
 use crate::exec::coalesce::{BatchSize, slice_bytes};
 use crate::gpu::{DeviceBatch, DeviceSeconds, GpuError, Results};
@@ -86,12 +86,12 @@ impl DeviceStream {
             return on_host();
         }
         let Some((seat, loaded)) = &self.seat else { return on_host() };
-        let (place, device, door, loaded) =
-            (seat.place, Arc::clone(&seat.device), Arc::clone(&seat.door), Arc::clone(loaded));
+        let (place, device, semaphore, loaded) =
+            (seat.place, Arc::clone(&seat.device), Arc::clone(&seat.semaphore), Arc::clone(loaded));
         let columns: Vec<ArrayRef> =
             self.segment.columns.iter().map(|&column| Arc::clone(batch.column(column))).collect();
 
-        let mut tickets = vec![self.enter(&door, share_of_device(self.segment.resources.gpus, 1)).await?];
+        let mut permits = vec![self.acquire(&semaphore, share_of_device(self.segment.resources.gpus, 1)).await?];
         if let Some(memory) = self.segment.memory.clone() {
             let slab_bytes = match device.slab_bytes(&loaded, &columns) {
                 Ok(slab_bytes) => slab_bytes,
@@ -99,7 +99,7 @@ impl DeviceStream {
             };
             let units = slab_bytes.div_ceil(MEMORY_UNIT_BYTES);
             match u32::try_from(units).ok().filter(|units| *units <= memory.n_parts()) {
-                Some(units) => tickets.push(self.enter(&memory, units).await?),
+                Some(units) => permits.push(self.acquire(&memory, units).await?),
                 None => return self.too_big(batch),
             }
         }
@@ -107,7 +107,7 @@ impl DeviceStream {
         let (mut has_trimmed, mut has_waited) = (false, false);
         loop {
             let (needed_bytes, limit_bytes, in_use_bytes) = match device.upload(&loaded, &columns) {
-                Ok(sent) => match self.launch(sent, &mut tickets) {
+                Ok(sent) => match self.launch(sent, &mut permits) {
                     Ok((results, n_bytes_back)) => {
                         let batch = batch.clone();
                         let job = Job::Device { batch, place, results, n_bytes_back };
@@ -174,30 +174,30 @@ impl DeviceStream {
     }
 
     /// Leave to use a part of something. Own batches are finished first: they may hold what is asked for.
-    async fn enter(&mut self, door: &Arc<Door>, n_parts: u32) -> Result<Ticket> {
+    async fn acquire(&mut self, semaphore: &Arc<ShareSemaphore>, n_parts: u32) -> Result<SharePermit> {
         loop {
-            if let Some(ticket) = door.try_enter(n_parts) {
-                return Ok(ticket);
+            if let Some(permit) = semaphore.try_acquire(n_parts) {
+                return Ok(permit);
             }
             if !self.finish_one().await? {
-                return Ok(Arc::clone(door).enter(n_parts).await);
+                return Ok(Arc::clone(semaphore).acquire(n_parts).await);
             }
         }
     }
 
     /// Puts a batch that was copied in under way. What it holds of the device is given back when the device is done with
     /// it, whether or not anybody reads the results then.
-    fn launch(&self, mut sent: DeviceBatch, tickets: &mut Vec<Ticket>) -> Result<(Waiting, usize), GpuError> {
+    fn launch(&self, mut sent: DeviceBatch, permits: &mut Vec<SharePermit>) -> Result<(Waiting, usize), GpuError> {
         self.copies_in.add(sent.input_bytes());
         sent.launch()?;
         self.counts.batches.add(1);
         self.counts.launches.add(sent.n_launches());
         let n_bytes_back = sent.output_bytes();
         let pending = sent.download()?;
-        let tickets = std::mem::take(tickets);
+        let permits = std::mem::take(permits);
         let waiting = tokio::task::spawn_blocking(move || {
             let done = pending.wait_timed();
-            drop(tickets);
+            drop(permits);
             done
         });
         Ok((waiting, n_bytes_back))

@@ -7,7 +7,7 @@
 //! ```
 //! A batch is one allocation, one copy in, one launch, one copy back, all put into one stream of the device without
 //! waiting; several batches are under way at once, so that the copies of one overlap the kernels of another
-//! (`stream.rs`). Columns that no kernel reads stay on the host, and the rows that are left are put together there.
+//! (`stream.rs`). Columns that no kernel reads stay on the host, and the rows that are left are grouped there.
 //!
 //! Invariant: every row that comes in goes out or is dropped by a rule, whatever the device does: a batch that does not
 //! fit waits, is halved, and at last runs on the CPU (`ladder.rs`), which computes the same values.
@@ -23,8 +23,7 @@ mod sizing;
 mod stream;
 mod transfer;
 
-pub(super) use engine::share_of_device;
-pub use engine::{Engine, WHOLE_DEVICE};
+pub use engine::{Engine, share_of_device};
 pub use groups::{GroupStates, State};
 pub use node::DeviceExec;
 pub use segment::{MEMORY_UNIT_BYTES, Segment};

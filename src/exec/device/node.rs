@@ -32,7 +32,7 @@ pub struct DeviceExec {
 }
 
 impl DeviceExec {
-    /// A node that does what `annotate` does, whose input is the way to the device. Where its rows are put together, it
+    /// A node that does what `annotate` does, whose input is the way to the device. Where its rows are grouped, it
     /// gives groups instead.
     pub fn new(annotate: Arc<AnnotateExec>, segment: Arc<Segment>) -> Self {
         let properties = match &segment.groups {

@@ -1,7 +1,7 @@
 //! What one chain of operators on a device needs to know.
 
 use super::{Engine, GroupStates, Sizing};
-use crate::exec::{BatchSize, Door};
+use crate::exec::{BatchSize, ShareSemaphore};
 use crate::logical::Resources;
 use crate::{bug, gpu};
 use arrow::array::RecordBatch;
@@ -21,7 +21,7 @@ pub struct Segment {
     /// The outputs that the device computes, ascending, each with its place among the program's results; all others are
     /// columns of the input.
     pub outputs: Vec<(usize, usize)>,
-    /// What becomes of the rows that are left, if they are put together by key: only groups leave the segment.
+    /// What becomes of the rows that are left, if they are grouped by key: only groups leave the segment.
     pub groups: Option<GroupStates>,
     /// The batches that are planned.
     pub batch: BatchSize,
@@ -32,7 +32,7 @@ pub struct Segment {
     /// What the query sets aside for these operators.
     pub resources: Resources,
     /// The memory that [`Resources::gpu_memory_bytes`] sets aside, in units of [`MEMORY_UNIT_BYTES`].
-    pub memory: Option<Arc<Door>>,
+    pub memory: Option<Arc<ShareSemaphore>>,
     /// Whether to fail rather than to run on the CPU.
     pub require: bool,
     /// The devices. `None`: the plan was made for other hardware, to be looked at.
@@ -44,7 +44,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// What leaves the segment of rows that are left: their groups, if they are put together.
+    /// What leaves the segment: the rows that are left, or their groups.
     pub(super) fn of_rows(&self, rows: RecordBatch) -> Result<RecordBatch> {
         match &self.groups {
             Some(groups) => groups.of_rows(&rows),

@@ -11,9 +11,9 @@ use super::counts::{BatchCounts, CopyCounts};
 use super::engine::{Engine, Seat};
 use super::ladder::Job;
 use super::segment::Segment;
+use crate::exec::RunLog;
 use crate::exec::annotate::{Computed, Evaluator};
 use crate::exec::coalesce::{BatchSize, Coalescer};
-use crate::exec::write::RunLog;
 use crate::gpu::{GpuError, Groups, Loaded, Program, Results};
 use crate::sources::RejectLog;
 use crate::{Error, bug};
@@ -209,7 +209,7 @@ impl DeviceStream {
                 states.batch(&groups).map(Some)
             }
             (Some(_), Some(_)) => {
-                // Others will have as many: their rows come back, and are put together here.
+                // Others will have as many: their rows come back, and are grouped here.
                 self.counts.full.add(1);
                 self.program = segment.program_of_rows()?;
                 self.seat = None;

@@ -15,11 +15,10 @@ mod shingle_count;
 mod shingler;
 mod signature;
 
-pub use curve::{bands_and_rows, candidate_probability, s_curve};
+pub use curve::{bands_and_rows, s_curve};
 pub use shingle::{HashFamily, Normalize, Shingle, ShingleUnit};
 pub(crate) use shingler::case_table;
 pub use shingler::{Shingler, jaccard_sorted, simplify};
-pub use signature::MinHash;
 
 use super::spec::OpSpec;
 

@@ -102,7 +102,7 @@ pub struct Lines {
     /// Each line, in order.
     pub all: Vec<Line>,
     /// The places of those that are not blank. Blank lines come without a pattern that a processor could foresee, so
-    /// that each statistic asking again would be dear.
+    /// that each statistic asking again would be expensive.
     full: Vec<u32>,
 }
 

@@ -25,6 +25,7 @@ mod intern;
 mod joined;
 mod joined_bounds;
 mod lines;
+mod marker_chars;
 mod needs;
 mod refined;
 mod repeats;
@@ -32,17 +33,17 @@ mod repetition;
 #[cfg(test)]
 mod repetition_tests;
 mod run_together;
-mod signs;
 mod split_lines;
 mod walk;
 mod words;
 
 pub use chars::CharCounts;
-pub use grams::{Grams, LONGEST_GRAM, Level};
+#[cfg(test)]
+use grams::Level;
 pub use lines::{Line, Lines};
+pub use marker_chars::MarkerChars;
 pub use needs::{DeviceNeeds, Needs, Stage};
-pub use repeats::{RepeatTable, Repeats};
-pub use signs::Signs;
+pub use repeats::Repeats;
 pub(crate) use split_lines::split_lines;
 pub use words::{Word, WordCounts, WordKinds, WordLengths, Words};
 
@@ -61,7 +62,7 @@ pub struct Doc<'t> {
     text: &'t str,
     ready: Needs,
     chars: CharCounts,
-    signs: Signs,
+    marker_chars: MarkerChars,
     word_counts: WordCounts,
     word_kinds: WordKinds,
     words: Words,
@@ -86,7 +87,7 @@ impl<'t> Doc<'t> {
         self.ready = needs;
         let parts = Parts {
             chars: &mut self.chars,
-            signs: &mut self.signs,
+            marker_chars: &mut self.marker_chars,
             counts: &mut self.word_counts,
             kinds: &mut self.word_kinds,
             words: &mut self.words,
@@ -128,9 +129,9 @@ impl<'t> Doc<'t> {
 
     /// Needs [`Needs::SIGNS`].
     #[inline]
-    pub fn signs(&self) -> &Signs {
+    pub fn marker_chars(&self) -> &MarkerChars {
         self.check(Needs::SIGNS);
-        &self.signs
+        &self.marker_chars
     }
 
     /// Needs [`Needs::WORD_COUNTS`].

@@ -1,4 +1,4 @@
-//! Which parts of a document a statistic reads, and how dear finding them is.
+//! Which parts of a document a statistic reads, and how expensive finding them is.
 
 use super::gram_needs::{GramKind, GramNeeds};
 use crate::ops::spec::Scratch;
@@ -27,7 +27,7 @@ pub struct DeviceNeeds {
     pub char_grams: u64,
 }
 
-/// How dear a walk is. Rules whose statistics belong to a cheap walk run first; a dear walk sees only the documents
+/// How expensive a walk is. Rules whose statistics belong to a cheap walk run first; an expensive walk sees only the documents
 /// that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
@@ -67,7 +67,7 @@ impl Needs {
     pub const LINES: Needs = Needs::part(1 << 4);
     /// The words of Chinese text, with their counts and lengths: [`Doc::words_in`](super::Doc::words_in).
     pub const CHINESE_WORDS: Needs = Needs::part(1 << 6);
-    /// Which signs there are that rules often look for: [`Signs`](super::Signs).
+    /// Which marker characters there are: [`MarkerChars`](super::MarkerChars).
     pub const SIGNS: Needs = Needs::part(1 << 7);
     /// Lines split at every kind of line break, and those at line feeds: [`Doc::split_lines`](super::Doc::split_lines).
     pub const SPLIT_LINES: Needs = Needs::part(1 << 23 | 1 << 4);
@@ -248,7 +248,7 @@ impl Needs {
         parts.iter().filter(|(part, _)| self.has(*part)).map(|(_, ns)| *ns).fold(0.0, f64::max)
     }
 
-    /// The dearest walk that finding these parts takes.
+    /// The most expensive walk that finding these parts takes.
     pub fn stage(self) -> Stage {
         if !self.grams.is_empty() {
             Stage::Grams

@@ -20,8 +20,8 @@
 use super::block::{BLOCK, Masks, common_letters};
 use super::chars::{AsciiCounts, CharCounts};
 use super::lines::{Here, LineWalk, Lines};
+use super::marker_chars::MarkerChars;
 use super::needs::Needs;
-use super::signs::Signs;
 use super::words::{Word, WordCounts, WordKinds, WordLengths, Words};
 use crate::ops::scan::{Classes, MAX_CLASSES, Properties};
 use crate::ops::simd;
@@ -30,7 +30,7 @@ use fearless_simd::{Simd, dispatch};
 /// What is to be found.
 pub(super) struct Parts<'d> {
     pub(super) chars: &'d mut CharCounts,
-    pub(super) signs: &'d mut Signs,
+    pub(super) marker_chars: &'d mut MarkerChars,
     pub(super) counts: &'d mut WordCounts,
     pub(super) kinds: &'d mut WordKinds,
     pub(super) words: &'d mut Words,
@@ -42,7 +42,7 @@ pub(super) struct Parts<'d> {
 #[derive(Clone, Copy)]
 struct Asked {
     chars: bool,
-    signs: bool,
+    marker_chars: bool,
     counts: bool,
     kinds: bool,
     spans: bool,
@@ -54,14 +54,14 @@ struct Asked {
 pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
     let asked = Asked {
         chars: needs.has(Needs::CHARS),
-        signs: needs.has(Needs::SIGNS),
+        marker_chars: needs.has(Needs::SIGNS),
         counts: needs.has(Needs::WORD_COUNTS),
         kinds: needs.has(Needs::WORD_KINDS),
         spans: needs.has(Needs::WORDS) || needs.has(Needs::LINES),
         lengths: needs.has(Needs::WORD_LENGTHS),
         lines: needs.has(Needs::LINES),
     };
-    match (asked.counts || asked.lines, asked.chars || asked.signs) {
+    match (asked.counts || asked.lines, asked.chars || asked.marker_chars) {
         (true, _) => dispatch!(simd::level(), simd => walk::<_, true>(simd, text, asked, parts)),
         (false, true) => dispatch!(simd::level(), simd => walk::<_, false>(simd, text, asked, parts)),
         (false, false) => {}
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str, needs: Needs, parts: Parts) {
 /// `WORDS` says that white space is looked for; characters are counted without.
 #[inline(always)]
 fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Parts) {
-    let Parts { chars, signs, counts, kinds, words, lengths, lines } = parts;
+    let Parts { chars, marker_chars, counts, kinds, words, lengths, lines } = parts;
     let bytes = text.as_bytes();
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut state = Walk::<WORDS> {
@@ -79,7 +79,7 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         asked,
         classes: Classes::get(),
         ascii: AsciiCounts::default(),
-        signs: Signs::default(),
+        marker_chars: MarkerChars::default(),
         wide: [0; MAX_CLASSES],
         occurring: 0,
         counts: WordCounts::default(),
@@ -120,8 +120,8 @@ fn walk<S: Simd, const WORDS: bool>(simd: S, text: &str, asked: Asked, parts: Pa
         chars.wide = state.wide;
         chars.occurring = state.occurring;
     }
-    if asked.signs {
-        *signs = state.signs;
+    if asked.marker_chars {
+        *marker_chars = state.marker_chars;
     }
     state.spans.truncate(state.counts.n_words);
     if asked.lengths {
@@ -140,7 +140,7 @@ struct Walk<'t, const WORDS: bool> {
     asked: Asked,
     classes: &'static Classes,
     ascii: AsciiCounts,
-    signs: Signs,
+    marker_chars: MarkerChars,
     /// How many characters outside ASCII are of each class.
     wide: [u32; MAX_CLASSES],
     /// A bit for each of them that may occur.
@@ -176,8 +176,8 @@ impl<const WORDS: bool> Walk<'_, WORDS> {
         if self.asked.chars {
             self.ascii.add(&masks);
         }
-        if self.asked.signs {
-            self.signs.block(simd, block, masks.wide != 0);
+        if self.asked.marker_chars {
+            self.marker_chars.block(simd, block, masks.wide != 0);
         }
         let mut found = Found {
             space: masks.space | self.wide_space,

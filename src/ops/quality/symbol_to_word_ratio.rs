@@ -29,7 +29,7 @@ static DOTS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder
 
 fn symbol_to_word_ratio(doc: &Doc, _: &Args) -> f64 {
     let chars = doc.chars();
-    let n_dots = if doc.signs().may_have("...") { DOTS.find_iter(doc.text().as_bytes()).count() } else { 0 };
-    let n_symbols = doc.signs().n_hashes + n_dots + chars.wide(scan::Properties::ELLIPSIS);
+    let n_dots = if doc.marker_chars().may_have("...") { DOTS.find_iter(doc.text().as_bytes()).count() } else { 0 };
+    let n_symbols = doc.marker_chars().n_hashes + n_dots + chars.wide(scan::Properties::ELLIPSIS);
     scan::ratio(n_symbols, doc.word_counts().n_words)
 }

@@ -32,7 +32,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
         |doc, args| {
             // A symbol word has one of the signs.
             let words = doc.words_in(args);
-            let signs = SIGNS.iter().zip(&*SIGN_FINDERS).filter(|(sign, _)| doc.signs().may_have(sign));
+            let signs = SIGNS.iter().zip(&*SIGN_FINDERS).filter(|(sign, _)| doc.marker_chars().may_have(sign));
             let words_with_sign = words.containing(doc.text(), signs.map(|(_, finder)| finder));
             let is_symbol = |place: &&usize| is_symbol(words.spans[**place].of(doc.text()));
             let n_symbols = words_with_sign.iter().filter(is_symbol).count();

@@ -21,7 +21,7 @@ pub(super) static SPEC: OpSpec = OpSpec {
     cpu: Cpu::measure(
         |_| Needs::WORDS.and(Needs::SIGNS),
         |doc, args| {
-            let strings = args.texts("strings").iter().filter(|string| doc.signs().may_have(string));
+            let strings = args.texts("strings").iter().filter(|string| doc.marker_chars().may_have(string));
             let n_found = strings.map(|string| n_occurrences(doc.text(), string)).sum();
             scan::ratio(n_found, doc.words().len())
         },

@@ -37,7 +37,7 @@ fn n_words_containing(doc: &Doc, args: &Args) -> usize {
     let finders = args.prepared(|args| {
         args.texts("strings").iter().map(|string| memmem::Finder::new(string).into_owned()).collect::<Vec<_>>()
     });
-    let may_occur = |(string, _): &(&String, &memmem::Finder)| doc.signs().may_have(string);
+    let may_occur = |(string, _): &(&String, &memmem::Finder)| doc.marker_chars().may_have(string);
     finders.map_or(0, |finders| {
         let finders = args.texts("strings").iter().zip(finders).filter(may_occur).map(|(_, finder)| finder);
         doc.words().containing(doc.text(), finders).len()

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the plan has all columns of the plan that it replaces, under the same names, and perhaps hidden ones.
 
-use crate::logical::nodes::SortColumn;
 use crate::sources::POSITION_COLUMN;
+use crate::verb::SortColumn;
 use arrow::datatypes::FieldRef;
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::tree_node::TreeNodeRecursion;

@@ -4,6 +4,8 @@
 
 use super::*;
 use crate::sources::OtherFields;
+use crate::verb::verb_plan;
+use crate::verbs::write::Write;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::provider_as_source;
@@ -29,7 +31,8 @@ fn analyzed(location: &str, sql: &str) -> String {
     context.register_table("other", table(&["id", "score"])).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let plan = runtime.block_on(context.state().create_logical_plan(sql)).unwrap();
-    let write = node(Write::new(plan, location.to_string(), vec![]).unwrap());
+    let verb = Write { location: location.to_string(), options: vec![], lines: None };
+    let write = verb_plan(verb, vec![plan]).unwrap();
     let plan = KeepSourceLines::new(hook).analyze(write, &ConfigOptions::default()).unwrap();
     plan.display_indent().to_string()
 }

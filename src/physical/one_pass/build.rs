@@ -7,7 +7,7 @@
 use super::labels::Labels;
 use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
-use crate::exec::{Compared, Estimate, Narrow, Program, ProgramStep as Step, Rule, Work, best};
+use crate::exec::{Compared, Estimate, Program, ProgramStep as Step, ProjectedExpr, Rule, StepKind, best};
 use crate::logical::{GetField, Hint, OperatorCall, unhinted};
 use crate::ops::{Cpu, Needs, Range, Stage};
 use crate::optimizer::unmarked;
@@ -184,7 +184,7 @@ impl<'a> Builder<'a> {
             outputs: self
                 .columns
                 .iter()
-                .map(|expr| Narrow::new(Arc::clone(expr), &schema, self.n_inputs))
+                .map(|expr| ProjectedExpr::new(Arc::clone(expr), &schema, self.n_inputs))
                 .collect::<Result<_>>()?,
             output_labels: self
                 .columns
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
         schema: &SchemaRef,
         program: &Program,
     ) -> Result<Rule> {
-        let narrow = Narrow::new(Arc::clone(condition), schema, self.n_inputs)?;
+        let narrow = ProjectedExpr::new(Arc::clone(condition), schema, self.n_inputs)?;
         let fails_below = narrow.columns.iter().any(|&column| self.slot_at(column).is_some_and(|slot| slot.can_fail));
         Ok(Rule {
             label: self.labels.of(condition)?,
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
                             continue;
                         }
                         passes.insert((*document, needs.stage()), steps.len());
-                        Work::Pass {
+                        StepKind::Pass {
                             document: *document,
                             document_label: self.labels.column(*document, schema),
                             stage: needs.stage(),
@@ -273,7 +273,7 @@ impl<'a> Builder<'a> {
                             labels: vec![label],
                         }
                     }
-                    _ => Work::Call {
+                    _ => StepKind::Call {
                         document: *document,
                         column,
                         call: call.clone(),
@@ -281,7 +281,11 @@ impl<'a> Builder<'a> {
                         label,
                     },
                 },
-                None => Work::Expr { column, expr: Narrow::new(Arc::clone(&made.expr), schema, self.n_inputs)?, label },
+                None => StepKind::Expr {
+                    column,
+                    expr: ProjectedExpr::new(Arc::clone(&made.expr), schema, self.n_inputs)?,
+                    label,
+                },
             };
             let ns_per_row = match &made.call {
                 Some((call, _)) => call.spec.cost.total_ns(1, cost::TEXT_BYTES_PER_ROW as usize),
@@ -302,7 +306,7 @@ impl<'a> Builder<'a> {
 
 /// Adds a statistic to a pass.
 fn join(step: &mut Step, statistic: (usize, OperatorCall), label: String, needs: Needs) {
-    if let Work::Pass { needs: all, statistics, labels, .. } = &mut step.work {
+    if let StepKind::Pass { needs: all, statistics, labels, .. } = &mut step.work {
         *all = all.and(needs);
         statistics.push(statistic);
         labels.push(label);
@@ -331,7 +335,7 @@ fn compared(condition: &Arc<dyn PhysicalExpr>, schema: &SchemaRef, n_inputs: usi
     );
     match binary.right().downcast_ref::<Literal>().filter(|_| is_comparison) {
         Some(constant) => Ok(Some(Compared {
-            value: Narrow::new(Arc::clone(binary.left()), schema, n_inputs)?,
+            value: ProjectedExpr::new(Arc::clone(binary.left()), schema, n_inputs)?,
             threshold: constant.value().clone(),
         })),
         None => Ok(None),

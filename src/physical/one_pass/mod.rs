@@ -48,7 +48,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What batches aim at where the rule is off and does not say.
-const SCREEN_BATCH_BYTES: usize = 1 << 20;
+const RECORDED_BATCH_BYTES: usize = 1 << 20;
 
 /// Computes every expression of a chain of filters and projections once. See the module's text.
 pub struct OnePass {
@@ -111,20 +111,24 @@ impl OnePass {
 }
 
 /// The filter of a screen as a node of its own, whose dropped rows go to the drop ledger.
-pub(super) fn screen_exec(condition: Arc<dyn PhysicalExpr>, input: &Arc<dyn ExecutionPlan>) -> Result<AnnotateExec> {
+pub(super) fn recorded_filter(
+    condition: Arc<dyn PhysicalExpr>,
+    input: &Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let filter = FilterExec::try_new(condition, Arc::clone(input))?;
     let unknown: FunctionPrices = Arc::new(|_| None);
     let mut builder = Builder::new(&unknown, &input.schema(), false);
     builder.add(&filter)?;
     let program = builder.finish(&filter.schema(), false)?;
     let options = AnnotateOptions {
-        batch_bytes: SCREEN_BATCH_BYTES,
+        batch_bytes: RECORDED_BATCH_BYTES,
         fetch: None,
         learn: false,
         ledger: true,
         resources: Resources::default(),
     };
-    AnnotateExec::try_new(Arc::new(program), vec![Arc::new(filter)], Arc::clone(input), options)
+    let annotate = AnnotateExec::try_new(Arc::new(program), vec![Arc::new(filter)], Arc::clone(input), options)?;
+    Ok(Arc::new(annotate))
 }
 
 /// What the query lets the operators of a program use.

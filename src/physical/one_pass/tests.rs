@@ -4,7 +4,7 @@
 
 use super::{Builder, OnePass};
 use crate::cost::{FunctionPrice, FunctionPrices};
-use crate::exec::{AnnotateExec, Work, explain};
+use crate::exec::{AnnotateExec, StepKind, explain};
 use crate::logical::scalar_udf;
 use crate::ops::{Range, Registry};
 use arrow::array::RecordBatch;
@@ -194,7 +194,7 @@ fn fields_of_a_record_that_nobody_reads_are_not_made() {
         let (context, [plan, fused]) = plans(&format!("SELECT {columns} FROM t"), true, true);
         assert_eq!(run(&context, &fused), run(&context, &plan));
         let fields = annotate(fused.as_ref()).unwrap().program().steps.iter().find_map(|step| match &step.work {
-            Work::Call { fields, .. } => {
+            StepKind::Call { fields, .. } => {
                 Some(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect()))
             }
             _ => None,

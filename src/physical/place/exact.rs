@@ -48,7 +48,7 @@ impl Add for Cost {
 pub(super) struct Chain {
     /// Each item on the CPU.
     pub cpu: Vec<Cost>,
-    /// For each item the segments that begin there: how dear the one of one item is, of two, …, as far as they can go.
+    /// For each item the segments that begin there: how expensive the one of one item is, of two, …, as far as they can go.
     pub segments: Vec<Vec<Cost>>,
 }
 

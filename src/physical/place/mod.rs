@@ -19,7 +19,7 @@
 //! no segment crosses such a place, so the costs of chains add up and each is solved alone. On a chain of n items the
 //! cheapest placement that ends on the CPU after each item is found from those of earlier items and the n² segments.
 //!
-//! Invariant: every item leaves here with a side and a reason a user can read. Of equally dear placements, the one with
+//! Invariant: every item leaves here with a side and a reason a user can read. Of equally expensive placements, the one with
 //! the fewest items on the GPU is taken.
 //! Not here: making a problem of a plan and a plan of the answer, and what sizes batches (`size.rs`).
 

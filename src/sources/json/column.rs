@@ -234,7 +234,7 @@ impl ListColumn {
     }
 }
 
-/// The text of a JSON object, put together field by field.
+/// The text of a JSON object, combined field by field.
 #[derive(Default)]
 pub(crate) struct ObjectText(String);
 

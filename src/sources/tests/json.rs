@@ -1,6 +1,8 @@
 //! JSON Lines: the mess, types, what does not fit.
 
 use super::*;
+use crate::sinks::{RejectsFolder, RunFacts};
+use crate::store::{Location, Outbox};
 
 const MESS: &[u8] = b"\xef\xbb\xbf{\"id\":1,\"text\":\"bom\",\"keep\":\"a\"}\r\n\
 \r\n\
@@ -68,8 +70,12 @@ fn rejects_do_not_depend_on_the_columns_that_are_read() {
 #[test]
 fn rejects_are_written_with_place_and_bytes() {
     let bench = Bench::new(&[("mess.jsonl", MESS)]);
-    let log = Arc::new(RejectLog::new(Some(bench.folder.path().join("rejects")), false));
-    bench.try_scan(bench.table("mess.jsonl"), None, log).unwrap();
+    let outbox = Outbox::new("test");
+    let claim = outbox.claim(&Location::folder(&bench.folder.path().join("rejects"))).unwrap();
+    let log = Arc::new(RejectLog::new(Some(RejectsFolder::open(claim, false).unwrap()), false));
+    bench.try_scan(bench.table("mess.jsonl"), None, Arc::clone(&log)).unwrap();
+    log.stage().unwrap().unwrap().prepare(&RunFacts::default()).unwrap();
+    outbox.commit().unwrap();
     let text = fs::read_to_string(bench.folder.path().join("rejects/rejects.jsonl")).unwrap();
     let rejects: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rejects.len(), 5);

@@ -95,7 +95,7 @@ impl Bench {
             let plan = datafusion::catalog::TableProvider::scan(&table, &state, projection.as_ref(), &[], None).await?;
             let columns = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
             let batches = datafusion::physical_plan::collect_partitioned(plan, context.task_ctx()).await?;
-            Ok(Outcome { batches, rejects: log.finish()?, columns })
+            Ok(Outcome { batches, rejects: log.summary(), columns })
         })
     }
 }

@@ -90,7 +90,7 @@ impl Scan {
             "SELECT" => open && (next_operand || matches!(next_text.as_str(), "*" | "(")),
             "WHERE" => nested && (open || operand) && (next_operand || next_text == "("),
             "EXCEPT" | "EXCLUDE" | "REPLACE" => self.before == "*" && next_text == "(",
-            verb => self.before == "|>" && is_one_of(verb, VERBS),
+            verb => self.before == "|>" && is_one_of(verb, &VERBS),
         }
     }
 

@@ -63,7 +63,7 @@ impl Way {
 /// The rows with the names of their columns, or how it failed.
 pub type Found = Result<(Vec<String>, Vec<Row>), String>;
 
-/// Sessions are dear, so that each way keeps its own.
+/// Sessions are expensive, so that each way keeps its own.
 pub struct Runner {
     runtime: tokio::runtime::Runtime,
     sessions: Vec<((Config, bool), Session)>,

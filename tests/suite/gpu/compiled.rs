@@ -1,7 +1,7 @@
 //! Every kernel compiles and assembles for the devices in use. Needs NVIDIA's compiler, and no GPU.
 
 use super::nvrtc;
-use curator::gpu::{Compiler, Form, Precompiled, Program, Type, Value};
+use curator::internals::{Compiler, Form, Precompiled, Program, Type, Value};
 use curator::ops::{Args, Gpu, Registry};
 use std::path::PathBuf;
 use std::process::Command;

@@ -3,7 +3,7 @@
 use super::documents;
 use super::standin::Standin;
 use super::{nvrtc, on_gpu};
-use curator::ops::device_tables;
+use curator::internals::device_tables;
 
 /// `copies 3  12.0 MB (12000123 bytes)` of the transfer that goes this way.
 fn copies(text: &str, way: &str) -> (u64, u64) {

@@ -1,10 +1,11 @@
-//! Substrings, held against a comparison of all windows with all.
+//! Substrings, checked by comparing all windows with all.
 
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
 
 use super::super::cut_text;
 use super::*;
 use crate::dedup::FixedBudget;
+use crate::dedup::SpanLength;
 use proptest::prelude::*;
 use std::collections::HashMap;
 

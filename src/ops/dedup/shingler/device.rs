@@ -105,7 +105,7 @@ fn describe(c: char, sign_classes: &[u8]) -> (u32, Option<String>) {
         .then(|| decomposed.chars().filter(|c| !is_nonspacing_mark(*c)).collect())
         .filter(|left: &String| !left.chars().eq([first]));
     set(STRIPPED, left.is_some());
-    // A character that is more than signs is where their order begins anew.
+    // A character that is more than signs is where their order begins again.
     set(ATTACHED, decomposed.chars().all(|c| canonical_combining_class(c) != 0));
     let class = decomposed.chars().map(sign_class).find(|class| *class != 0);
     let order = class.map_or(0, |class| 1 + sign_classes.partition_point(|known| *known < class));

@@ -7,7 +7,7 @@ use super::tables::{CODE_PAGES, WINDOWS_1252};
 use crate::ops::scan;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Writes `text` anew with every character for which `is` holds put through `write`.
+/// Writes `text` again with every character for which `is` holds put through `write`.
 fn rewrite(text: &str, is: impl Fn(char) -> bool, write: impl Fn(char, &mut String)) -> Option<String> {
     let mut rest = text;
     let mut out = None;

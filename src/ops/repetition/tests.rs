@@ -1,1 +1,0 @@
-//! The operators on n-grams and lines against their definitions.

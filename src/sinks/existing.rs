@@ -1,0 +1,120 @@
+//! What is in a place before a run writes there: nothing, an output of ours, or something that is not ours.
+//!
+//! Invariant: what no manifest of ours lists is never taken for ours.
+
+use super::file::hash_file;
+use super::manifest::{Kind, MANIFEST, Manifest, manifest_of_file};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What is in a place before a run.
+#[derive(Debug, PartialEq)]
+pub(super) enum Existing {
+    /// No data.
+    Nothing,
+    /// What earlier runs wrote, relative to the folder, and nothing else.
+    Ours { files: BTreeSet<String> },
+    /// Something that we did not write.
+    Strangers { example: String },
+}
+
+impl Existing {
+    /// Of a folder for an output.
+    pub fn of_folder(folder: &Path) -> Existing {
+        Self::listed(folder, Kind::Output, data_files(folder))
+    }
+
+    /// Of a folder for rejects, which may hold other things too.
+    pub fn of_rejects(folder: &Path) -> Existing {
+        let is_of_rejects = |path: &String| path == REJECTS_FILE || path.starts_with(DROPPED);
+        let files = data_files(folder).into_iter().filter(is_of_rejects).collect();
+        Self::listed(folder, Kind::Rejects, files)
+    }
+
+    /// Of a single file. It is ours if its manifest lists it as it is.
+    pub fn of_file(path: &Path) -> Existing {
+        if path.symlink_metadata().is_err() {
+            return Existing::Nothing;
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match is_as_listed(path, &name) {
+            Some(true) => Existing::Ours { files: BTreeSet::from([name]) },
+            _ => Existing::Strangers { example: name },
+        }
+    }
+
+    fn listed(folder: &Path, kind: Kind, found: Vec<String>) -> Existing {
+        let listed = match std::fs::read(folder.join(MANIFEST)) {
+            Ok(bytes) => match Manifest::parse(&bytes).filter(|manifest| manifest.kind == kind) {
+                Some(manifest) => Some(manifest.files.into_iter().map(|file| file.path).collect::<BTreeSet<String>>()),
+                None => return Existing::Strangers { example: MANIFEST.into() },
+            },
+            Err(_) => None,
+        };
+        let is_listed = |path: &String| listed.as_ref().is_some_and(|files| files.contains(path));
+        match found.into_iter().find(|path| !is_listed(path)) {
+            Some(example) => Existing::Strangers { example },
+            None => listed.map_or(Existing::Nothing, |files| Existing::Ours { files }),
+        }
+    }
+
+    /// The files of an earlier run.
+    pub fn into_files(self) -> BTreeSet<String> {
+        match self {
+            Existing::Ours { files } => files,
+            Existing::Nothing | Existing::Strangers { .. } => BTreeSet::new(),
+        }
+    }
+
+    /// Why rejects cannot go there.
+    pub fn rejects_problem(&self, shown: &str, overwrite: bool) -> Option<String> {
+        match self {
+            Existing::Nothing => None,
+            Existing::Ours { .. } if overwrite => None,
+            Existing::Ours { .. } => Some(format!(
+                "`{shown}` holds the rejects of an earlier run: add WITH (overwrite = true) to replace them"
+            )),
+            Existing::Strangers { example } => Some(format!(
+                "`{shown}` holds `{example}`, which no manifest of earlier rejects lists: remove it, or choose another \
+                 folder"
+            )),
+        }
+    }
+}
+
+/// The name of the file of rejects.
+pub(crate) const REJECTS_FILE: &str = "rejects.jsonl";
+/// How the folders of the drop ledger begin.
+pub(crate) const DROPPED: &str = "dropped";
+
+/// Whether a single file is what its manifest says; `None` without a manifest.
+///
+/// A file that is older than its manifest and has the size is taken for it; a copy may be younger, and is read.
+fn is_as_listed(path: &Path, name: &str) -> Option<bool> {
+    let manifest_path = manifest_of_file(path);
+    let manifest = Manifest::parse(&std::fs::read(&manifest_path).ok()?)?;
+    let listed = manifest.files.iter().find(|file| file.path == name)?;
+    let found = std::fs::metadata(path).ok()?;
+    if !found.is_file() || found.len() != listed.n_bytes {
+        return Some(false);
+    }
+    let written = std::fs::metadata(&manifest_path).and_then(|metadata| metadata.modified());
+    match (found.modified(), written) {
+        (Ok(modified), Ok(written)) if modified <= written => Some(true),
+        _ => Some(hash_file(path).is_ok_and(|(_, hash)| Some(hash) == listed.xxh3_128)),
+    }
+}
+
+/// Every file below a folder that a reader would take for data, relative to it.
+pub(super) fn data_files(folder: &Path) -> Vec<String> {
+    let is_data =
+        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
+    walkdir::WalkDir::new(folder)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(is_data)
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| !entry.file_type().is_dir())
+        .map(|entry| entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_string_lossy().into_owned())
+        .collect()
+}

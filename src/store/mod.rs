@@ -1,0 +1,42 @@
+//! Where runs write, and how everything that a run made becomes visible at once.
+//!
+//! ```text
+//!  Outbox ──claim (lock)──► Claim of a Location ──stage──► .curator-stage/RUN/… ──commit──► final names
+//!                                                          (hidden, synced)       one record over all locations
+//! ```
+//! A run claims every place that it will change before it reads a row. What it makes is *staged* below a hidden folder in
+//! that place. [`Outbox::commit`] writes one record that lists all removals and renames over all places; when the record
+//! has its name, the run is committed, and the changes are carried out. A crash before that leaves the old state, a crash
+//! after it is rolled forward by whoever next opens one of the places ([`settle`]).
+//!
+//! Invariants: a place has one writer at a time; nothing has its final name before the record has; who settles a place
+//! before reading it sees the state before a commit or after it, in all places of the commit.
+//! Not here: what the files hold, and which files an output consists of (`sinks::manifest`).
+
+mod claim;
+mod fault;
+mod location;
+mod lock;
+mod outbox;
+mod record;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+pub use claim::{Claim, remove_unfinished};
+pub(crate) use location::real_path;
+pub use location::{AREA, Location};
+pub(crate) use lock::lock_file;
+pub use outbox::Outbox;
+pub(crate) use settle::settle_within;
+pub use settle::{settle, settle_around};
+
+use std::fs::File;
+use std::path::Path;
+
+/// Makes renames in a folder last. Some file systems refuse; what is in the files is safe by then.
+pub(crate) fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}

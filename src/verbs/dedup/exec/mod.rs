@@ -1,0 +1,129 @@
+//! The finding of duplicates: rows that repeat earlier ones go; or what they repeat is cut out of them.
+//!
+//! ```text
+//! partition 0 ──► keys ──┐                                       ┌──► replayed: kept rows, in their order
+//!     └─► documents, in memory or a file ────────────────────────┘
+//! partition 1 ──► keys ──┼──► crate::dedup decides ──► fates ────┐
+//!     └─► documents, in memory or a file ────────────────────────┴──► replayed: kept rows, in their order
+//! ```
+//! The keys are columns of the input, computed below. Only keys meet: documents stay in the partition in which they came.
+//! Threads of its own do the work, so that files and long sorts hold nobody up.
+//!
+//! Invariant: needs its input in a defined order, and keeps that order; methods that cut texts or compare vectors need
+//! it in one partition. What comes out does not depend on
+//! threads, batches or memory.
+//! Not here: the algorithms (`crate::dedup`), the signatures (`crate::ops::dedup`).
+
+mod against;
+pub(in crate::verbs) mod apply;
+mod contents;
+mod fates;
+mod near_kept;
+mod notes;
+mod on_device;
+mod partition;
+mod per;
+mod rows;
+mod semantic;
+mod spans;
+mod work;
+
+use crate::exec::RunLog;
+use crate::verb::{RowOrder, SetOperator, Start};
+use crate::verbs::dedup::DedupRequest;
+use crate::verbs::working::on_working_threads;
+use apply::Dropped;
+use arrow::compute::SortOptions;
+use datafusion::error::Result;
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::metrics::{MetricBuilder, MetricsSet};
+use on_device::OnDevice;
+use std::sync::Arc;
+
+pub use on_device::Comparisons;
+use work::{DedupCounts, Work};
+
+/// Where in the input the columns of a request are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DedupColumns {
+    /// What rows are compared by.
+    pub key: Option<usize>,
+    /// The text or value itself.
+    pub value: Option<usize>,
+    /// What `KEEP … BY` orders by.
+    pub keep_by: Vec<(usize, SortOptions)>,
+    /// What `KEEP … PER` tells rows apart by, as hashes.
+    pub per: Option<usize>,
+    /// What names a document.
+    pub id: Option<usize>,
+    /// The columns that come out.
+    pub visible: Vec<usize>,
+    /// Documents that go are written into the ledger, if the run has one.
+    pub wants_dropped: bool,
+}
+
+/// Finds duplicates. See the module's text.
+#[derive(Debug, Clone)]
+pub struct Deduplication {
+    request: Arc<DedupRequest>,
+    columns: DedupColumns,
+    /// What compares vectors in place of the CPU, and what EXPLAIN says of that.
+    on_device: Option<OnDevice>,
+    placement: Option<String>,
+}
+
+impl Deduplication {
+    /// What `request` says, of rows with these columns.
+    pub(super) fn new(request: Arc<DedupRequest>, columns: DedupColumns) -> Self {
+        Self { request, columns, on_device: None, placement: None }
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &DedupRequest {
+        &self.request
+    }
+}
+
+impl SetOperator for Deduplication {
+    fn name(&self) -> &'static str {
+        "DedupExec"
+    }
+
+    fn details(&self) -> String {
+        self.request.label.clone()
+    }
+
+    fn label(&self) -> Option<String> {
+        Some(self.request.label.clone())
+    }
+
+    fn order(&self) -> RowOrder {
+        self.request.order()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.planned_notes()
+    }
+
+    fn counted_notes(&self, metrics: &MetricsSet) -> Vec<String> {
+        notes::counted_notes(metrics)
+    }
+
+    fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
+        let on_device = self.on_device.clone();
+        on_device.as_ref().map_or(Ok(()), OnDevice::check)?;
+        let dropped = Dropped::of_run(&start, &self.columns, "_kept")?;
+        let work = Work {
+            request: Arc::clone(&self.request),
+            columns: self.columns.clone(),
+            input_schema: start.rows_schema(),
+            output_schema: Arc::clone(&start.schema),
+            position: start.position,
+            dropped,
+            log: start.context.session_config().get_extension::<RunLog>(),
+            counts: DedupCounts::new(start.metrics),
+            elapsed: MetricBuilder::new(start.metrics).elapsed_compute(0),
+        };
+        on_working_threads(start, move |working, context| work.run(working, context, on_device.as_ref()))
+    }
+}

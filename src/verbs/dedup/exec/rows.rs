@@ -1,0 +1,245 @@
+//! Row-set deduplication: `EXACT` and `FUZZY`.
+//!
+//! ```text
+//! partitions ──► keys to groups, documents to the side (`partition.rs`)
+//!   EXACT: rows with one hash are a cluster
+//!   FUZZY: rows that share a band are candidates ──(verified: true Jaccard)──► connected components are clusters,
+//!          or a row belongs to one that stays and that it is similar to (`near_kept.rs`)
+//! clusters ──► who stays ──► documents again, without those that go
+//! ```
+
+use super::against::{SeenBefore, conclude};
+use super::contents::{Content, Contents, Marks};
+use super::fates::{self, Names, Place};
+use super::near_kept;
+use super::partition::Partition;
+use super::work::{Budgets, Work};
+use crate::dedup::index::NewKeys;
+use crate::dedup::{
+    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, Numbering, StoredRows, Survivors,
+};
+use crate::verbs::documents::Documents;
+use crate::verbs::working::{Input, Stop, Working, in_parallel};
+use crate::{Result, bug};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is kept of all rows until it is decided about them.
+struct Collected {
+    keys: Keys,
+    keep_keys: Option<StoredRows>,
+    names: Names,
+    documents: Vec<Documents>,
+    numbering: Arc<Numbering>,
+}
+
+/// The records that are grouped, from all partitions.
+pub(super) enum Keys {
+    /// 128-bit hash, row.
+    Whole(Groups<3>),
+    /// Fingerprint of a band, row.
+    Bands(Groups<2>),
+}
+
+/// Reads the rows, decides, gives the output.
+pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()> {
+    let Working { rows, outputs, stop, .. } = working;
+    let collected = collect(work, rows, &budgets, &stop)?;
+    let _timer = work.elapsed.timer();
+    let Collected { keys, keep_keys, names, documents, numbering } = collected;
+    let budget = budgets.clusters;
+    let mut seen_before = SeenBefore::open(work, &budget)?;
+    let decide = Decide {
+        work,
+        chooser: Chooser { which: work.request.keep.which, keys: keep_keys.as_ref() },
+        documents: &documents,
+        numbering: &numbering,
+        budget: &budget,
+    };
+    let fates = match keys {
+        Keys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
+        Keys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
+    };
+    conclude(work, seen_before, numbering.n_rows(), names, |names| {
+        let fates = fates.of_partitions(&numbering, &budget)?;
+        let partitions = documents.iter().zip(fates).zip(outputs).collect();
+        in_parallel(&stop, partitions, |partition, ((documents, fates), output)| {
+            let place = Place { partition, numbering: &numbering };
+            fates::apply(work, documents, place, fates, names, &output)?;
+            work.dropped.as_ref().map_or(Ok(()), |dropped| dropped.end(partition))?;
+            output.end();
+            Ok(())
+        })?;
+        Ok(())
+    })
+}
+
+/// Reads all partitions to their ends.
+fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<Collected> {
+    let budget = &budgets.keys;
+    let shared = match work.request.method {
+        Method::Exact(_) => Keys::Whole(Groups::new(budget)),
+        _ => Keys::Bands(Groups::new(budget)),
+    };
+    let shared = Mutex::new(shared);
+    let collected = in_parallel(stop, rows, |partition, mut input| {
+        let mut local = Partition::new(work, partition, budgets, &shared)?;
+        while let Some(batch) = input.next()? {
+            let _timer = work.elapsed.timer();
+            local.push(batch)?;
+        }
+        local.finish()
+    })?;
+    let mut keys = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut documents, mut positions, mut keep_keys, mut names) = (vec![], vec![], vec![], vec![]);
+    for partition in collected {
+        documents.push(partition.documents);
+        positions.extend(partition.positions);
+        keep_keys.extend(partition.keep_keys);
+        names.push(partition.names);
+    }
+    let numbering = Arc::new(match work.position {
+        Some(_) => Numbering::new(positions)?,
+        None => Numbering::of_one(documents.iter().map(Documents::n_rows).sum()),
+    });
+    if documents.len() > 1 {
+        keys = match keys {
+            Keys::Whole(groups) => Keys::Whole(groups.numbered(&numbering)),
+            Keys::Bands(groups) => Keys::Bands(groups.numbered(&numbering)),
+        };
+    }
+    let keep_keys = Some(keep_keys).filter(|keys| !keys.is_empty());
+    let keep_keys = keep_keys.map(|keys| StoredRows::of_partitions(keys, &numbering));
+    Ok(Collected { keys, keep_keys, names: Names::of_partitions(names, &numbering), documents, numbering })
+}
+
+fn is_linked_to_kept(work: &Work) -> bool {
+    matches!(&work.request.method, Method::Fuzzy(fuzzy) if fuzzy.link == Link::Kept)
+}
+
+/// What a decision about clusters needs.
+#[derive(Clone, Copy)]
+pub(super) struct Decide<'a> {
+    pub work: &'a Work,
+    pub chooser: Chooser<'a>,
+    /// Those of each partition.
+    pub documents: &'a [Documents],
+    pub numbering: &'a Arc<Numbering>,
+    pub budget: &'a Arc<dyn Budget>,
+}
+
+impl Decide<'_> {
+    /// Rows with the same hash are a cluster.
+    fn exact(self, groups: Groups<3>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+        let Method::Exact(exact) = &self.work.request.method else { return Err(bug!("not exact")) };
+        if exact.verify {
+            return self.verified(groups, 1.0);
+        }
+        let mut survivors = Survivors::new(self.numbering.n_rows(), self.budget);
+        let min_rows = if seen_before.is_some() { 1 } else { 2 };
+        groups.finish()?.for_each_group(min_rows, |key, rows| {
+            let &[high, low] = key else { return Err(bug!("a key of {} words", key.len())) };
+            let indexed = match &mut seen_before {
+                Some(seen_before) => seen_before.find([high, low])?,
+                None => None,
+            };
+            let mut kept = Kept::Row(rows[0]);
+            if rows.len() > 1 || indexed.is_some() {
+                self.count(rows, indexed);
+                kept = survivors.add_cluster(rows, indexed, self.chooser, |_, _| Ok(Some(1.0)))?;
+            }
+            let appender = seen_before.as_mut().and_then(|seen_before| seen_before.appender());
+            let (None, Some(appender)) = (indexed, appender) else { return Ok(()) };
+            // Also when nobody stays: what was seen is not new.
+            let row = if let Kept::Row(row) = kept { row } else { rows[0] };
+            appender.push_record([high, low], appender.first_ordinal() + row)
+        })?;
+        survivors.finish()
+    }
+
+    /// Rows that share a band are candidates.
+    fn fuzzy(self, groups: Groups<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+        let Method::Fuzzy(fuzzy) = &self.work.request.method else { return Err(bug!("not fuzzy")) };
+        if is_linked_to_kept(self.work) {
+            return near_kept::decide(self, fuzzy, groups, seen_before);
+        }
+        if fuzzy.verify {
+            return self.verified(groups, fuzzy.threshold);
+        }
+        let n_rows = self.numbering.n_rows();
+        let components = Components::new(n_rows, self.budget);
+        let mut candidates = Candidates::new(n_rows, self.budget);
+        let (mut touches, mut new_keys) = (None, None);
+        match &mut seen_before {
+            None => candidates.add_groups(groups, |_| {})?,
+            Some(seen_before) => {
+                let touches = touches.insert(Groups::by_row(self.budget, n_rows).distinct());
+                let first_ordinal = seen_before.appender().map(|appender| appender.first_ordinal());
+                new_keys = first_ordinal.map(|first| NewKeys::new(n_rows, first, self.budget));
+                groups.finish()?.for_each_group(1, |key, rows| {
+                    let &[key] = key else { return Err(bug!("a key of {} words", key.len())) };
+                    match (seen_before.find([key])?, &mut new_keys) {
+                        (Some(ordinal), _) => rows.iter().try_for_each(|row| touches.push([*row, ordinal]))?,
+                        (None, Some(new_keys)) => new_keys.push(key, rows[0])?,
+                        (None, None) => {}
+                    }
+                    candidates.add_group(rows)
+                })?;
+            }
+        }
+        let pairs = candidates.unite(&components)?;
+        self.work.counts.candidates.add(pairs.n_candidates as usize);
+        let fates = self.clusters(components, touches, new_keys.as_mut(), |_, _| Ok(None))?;
+        let appender = seen_before.and_then(SeenBefore::appender);
+        if let (Some(new_keys), Some(appender)) = (new_keys, appender) {
+            new_keys.add_to(appender)?;
+        }
+        Ok(fates)
+    }
+
+    /// Candidates that are held to their contents before they count.
+    fn verified<const N: usize>(self, groups: Groups<N>, threshold: f64) -> Result<FateReader> {
+        let n_rows = self.numbering.n_rows();
+        let mut candidates = Candidates::new(n_rows, self.budget);
+        let marks = Marks::new(n_rows, self.budget);
+        candidates.add_groups(groups, |row| marks.set(row))?;
+        let contents = Contents::gather(self, &marks)?;
+        let components = Components::new(n_rows, self.budget);
+        let load = |row: u64| contents.load(row);
+        let similarity = |content: &Content, other: u64| contents.similarity(content, other);
+        let pairs = candidates.verify(&components, threshold, load, similarity)?;
+        self.work.counts.candidates.add(pairs.n_candidates as usize);
+        self.work.counts.verified.add(pairs.n_verified as usize);
+        let is_asked = self.asks_similarity();
+        self.clusters(components, None, None, |row, kept| match kept {
+            Kept::Row(kept) if is_asked => Ok(Some(contents.similarity(&contents.load(kept)?, row)?)),
+            _ => Ok(None),
+        })
+    }
+
+    fn clusters(
+        self,
+        components: Components,
+        touches: Option<Groups<2>>,
+        mut new_keys: Option<&mut NewKeys>,
+        similarity: impl Fn(u64, Kept) -> Result<Option<f64>>,
+    ) -> Result<FateReader> {
+        let mut survivors = Survivors::new(self.numbering.n_rows(), self.budget);
+        components.into_clusters(touches)?.for_each_cluster(|rows, indexed| {
+            self.count(rows, indexed);
+            let kept = survivors.add_cluster(rows, indexed, self.chooser, &similarity)?;
+            new_keys.as_mut().map_or(Ok(()), |new_keys| new_keys.decide(rows, kept))
+        })?;
+        survivors.finish()
+    }
+
+    /// Whether anybody will see how similar a row is to the one that stays.
+    pub fn asks_similarity(&self) -> bool {
+        self.work.dropped.is_some() || !self.work.request.extra.is_empty()
+    }
+
+    /// Counts a cluster, and its rows if the index has one like them.
+    pub fn count(&self, rows: &[u64], indexed: Option<u64>) {
+        self.work.counts.clusters.add(1);
+        self.work.counts.indexed.add(indexed.map_or(0, |_| rows.len()));
+    }
+}

@@ -1,0 +1,112 @@
+//! `DEDUP SEMANTIC`: vectors that point the same way, compared on the CPU or on a device.
+
+use super::against::{SeenBefore, conclude};
+use super::fates::{self, NameStore, Names, Place};
+use super::on_device::OnDevice;
+use super::partition::KeepKeys;
+use super::per::PerValues;
+use super::work::{Budgets, Work};
+use crate::dedup::{
+    Budget, Fate, KeepWhich, Kept, Method, Numbering, SemanticDedup, SemanticDuplicate, SemanticOutcome,
+    SemanticRanking, StoredRows, Survivors,
+};
+use crate::verbs::documents::Documents;
+use crate::verbs::working::{Input, Output};
+use crate::{Result, bug};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::Float32Type;
+use std::sync::Arc;
+
+/// Reads the input, decides, gives the output. A device compares, if there is one.
+pub(super) fn run(
+    work: &Work,
+    (mut input, output): (Input, Output),
+    budgets: Budgets,
+    on_device: Option<&OnDevice>,
+) -> Result<()> {
+    let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
+    let Some(key) = work.columns.key else { return Err(bug!("{} has no vector", work.request.label)) };
+    let budget = budgets.keys;
+    let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
+    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget));
+    if let Some(on_device) = on_device {
+        dedup = on_device.give_to(dedup, semantic, work);
+    }
+    let mut keep = KeepKeys::new(work, &budget)?;
+    let mut per = PerValues::new(work, &budget);
+    let mut names = NameStore::new(work, &budget);
+    while let Some(batch) = input.next()? {
+        let _timer = work.elapsed.timer();
+        push(&mut dedup, &batch, key, documents.n_rows())?;
+        keep.push(&batch)?;
+        per.push(&batch)?;
+        names.push(&batch)?;
+        documents.push(batch)?;
+    }
+    documents.finish()?;
+    let _timer = work.elapsed.timer();
+    let keep_keys = keep.finish()?;
+    let which = work.request.keep.which;
+    let mut key_of = |row: u64| key_bytes(keep_keys.as_ref(), row);
+    let ranking = if keep_keys.is_some() || which == KeepWhich::None {
+        SemanticRanking::Keys { which, key_of: &mut key_of }
+    } else {
+        SemanticRanking::Centre(semantic.which)
+    };
+    dedup = dedup.per(per.finish()?);
+    let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
+    if let Some(seen_before) = &seen_before {
+        dedup = dedup.against(seen_before.index(), &budgets.clusters)?;
+    }
+    let outcome = dedup.finish(ranking, seen_before.as_mut().and_then(SeenBefore::appender))?;
+    let is_indexed = |duplicate: &&SemanticDuplicate| matches!(duplicate.kept, Kept::Indexed(_));
+    work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
+    work.counts.clusters.add(outcome.n_clusters());
+    let fates = fates_of(work, &outcome, documents.n_rows(), &budget)?;
+    let (fates, numbering) = (fates.finish()?, Arc::new(Numbering::of_one(documents.n_rows())));
+    let names = Names::of_partitions(vec![names.finish()?], &numbering);
+    conclude(work, seen_before, documents.n_rows(), names, |names| {
+        fates::apply(work, &documents, Place { partition: 0, numbering: &numbering }, fates, names, &output)
+    })
+}
+
+fn push(dedup: &mut SemanticDedup, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
+    let column = batch.column(column);
+    let wrong = || bug!("a vector of type {}", column.data_type());
+    let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let values = lists.values().as_primitive_opt::<Float32Type>().ok_or_else(wrong)?;
+    for place in 0..lists.len() {
+        let range = lists.value_offsets()[place] as usize..lists.value_offsets()[place + 1] as usize;
+        // A vector with a missing value has no direction.
+        let is_whole = lists.is_valid(place) && range.clone().all(|index| values.is_valid(index));
+        dedup.push(first_row + place as u64, if is_whole { &values.values()[range] } else { &[] })?;
+    }
+    Ok(())
+}
+
+fn key_bytes(keys: Option<&StoredRows>, row: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    if let Some(keys) = keys {
+        keys.get(row, &mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn fates_of(work: &Work, outcome: &SemanticOutcome, n_rows: u64, budget: &Arc<dyn Budget>) -> Result<Survivors> {
+    let mut survivors = Survivors::new(n_rows, budget);
+    let fate = |row: u64, kept: Kept, similarity: Option<f64>| {
+        let (cluster, size) = outcome.cluster(row)?;
+        Some(Fate { row, kept, cluster: u64::from(cluster), size, similarity })
+    };
+    // Rows that stay have a cluster to tell, if somebody asks.
+    let rows = if work.request.extra.is_empty() { 0..0 } else { 0..n_rows };
+    let stays = |row: &u64| outcome.duplicates.binary_search_by_key(row, |duplicate| duplicate.row).is_err();
+    for row in rows.filter(stays) {
+        fate(row, Kept::Row(row), None).map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+    }
+    for duplicate in &outcome.duplicates {
+        let fate = fate(duplicate.row, duplicate.kept, Some(f64::from(duplicate.similarity)));
+        fate.map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+    }
+    Ok(survivors)
+}

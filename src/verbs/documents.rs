@@ -1,0 +1,152 @@
+//! The documents of a partition, kept to be gone through again in the same order: in memory, past the budget in a
+//! temporary file.
+//!
+//! Invariant: every replay gives the batches as they came, so rows keep their numbers.
+
+use super::budget::PoolBudget;
+use crate::dedup::Budget;
+use crate::exec::slice_bytes;
+use crate::{Error, Result, bug};
+use arrow::array::{AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow::ipc::{CompressionType, MetadataVersion};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+/// Batches on their way to the file are written in pieces of this size.
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// All rows of the input.
+pub(super) struct Documents {
+    schema: SchemaRef,
+    budget: Arc<PoolBudget>,
+    held: Vec<RecordBatch>,
+    held_bytes: usize,
+    spool: Option<Spooled>,
+    n_rows: u64,
+}
+
+/// Batches on their way into a temporary file.
+pub(super) struct Spool(Box<StreamWriter<BufWriter<File>>>);
+
+/// Where the documents that do not fit in memory are.
+enum Spooled {
+    Writing(Spool),
+    Written(File),
+}
+
+impl Documents {
+    pub fn new(schema: SchemaRef, budget: Arc<PoolBudget>) -> Self {
+        Self { schema, budget, held: vec![], held_bytes: 0, spool: None, n_rows: 0 }
+    }
+
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Adds the next rows.
+    pub fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        self.n_rows += batch.num_rows() as u64;
+        match &mut self.spool {
+            Some(Spooled::Writing(spool)) => return spool.write(&batch),
+            Some(Spooled::Written(_)) => return Err(bug!("a document came after the last")),
+            None => {}
+        }
+        let n_bytes = slice_bytes(&batch);
+        if self.budget.try_grow(n_bytes) {
+            self.held_bytes += n_bytes;
+            self.held.push(batch);
+            return Ok(());
+        }
+        let mut spool = Spool::begin(&self.schema, self.budget.temp_file()?)?;
+        for held in self.held.drain(..) {
+            spool.write(&held)?;
+        }
+        spool.write(&batch)?;
+        self.budget.shrink(std::mem::take(&mut self.held_bytes));
+        self.spool = Some(Spooled::Writing(spool));
+        Ok(())
+    }
+
+    /// No more rows will come.
+    pub fn finish(&mut self) -> Result<()> {
+        self.spool = match self.spool.take() {
+            Some(Spooled::Writing(spool)) => Some(Spooled::Written(spool.finish(self.budget.as_ref())?)),
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// The batches from the first, each with the number of its first row.
+    pub fn replay(&self) -> Result<impl Iterator<Item = Result<(u64, RecordBatch)>>> {
+        let from_file = match &self.spool {
+            None => None,
+            Some(Spooled::Writing(_)) => return Err(bug!("documents are replayed before they are complete")),
+            Some(Spooled::Written(file)) => Some(Spool::read(file)?),
+        };
+        let held = self.held.iter().cloned().map(Ok);
+        let mut n_rows = 0;
+        Ok(held.chain(from_file.into_iter().flatten()).map(move |batch: Result<RecordBatch>| {
+            let batch = batch?;
+            let first_row = n_rows;
+            n_rows += batch.num_rows() as u64;
+            Ok((first_row, batch))
+        }))
+    }
+}
+
+/// The texts of a column, whatever way Arrow holds them.
+pub(super) fn texts(batch: &RecordBatch, column: usize) -> Result<StringArray> {
+    let texts = cast(batch.column(column), &DataType::Utf8);
+    let texts =
+        texts.map_err(|error| Error::Data(format!("a text of type {}: {error}", batch.column(column).data_type())))?;
+    Ok(texts.as_string::<i32>().clone())
+}
+
+const SPOOL: &str = "documents could not be kept in a temporary file";
+
+impl Spool {
+    pub fn begin(schema: &SchemaRef, file: File) -> Result<Self> {
+        let options = IpcWriteOptions::try_new(64, false, MetadataVersion::V5)
+            .and_then(|options| options.try_with_compression(Some(CompressionType::LZ4_FRAME)))
+            .map_err(failed)?;
+        let file = BufWriter::with_capacity(BUFFER_BYTES, file);
+        Ok(Self(Box::new(StreamWriter::try_new_with_options(file, schema, options).map_err(failed)?)))
+    }
+
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.0.write(batch).map_err(failed)
+    }
+
+    /// The file, once nothing more is to come.
+    pub fn finish(mut self, budget: &dyn Budget) -> Result<File> {
+        self.0.finish().map_err(failed)?;
+        let mut file = self.0.into_inner().map_err(failed)?;
+        file.flush().map_err(failed)?;
+        let file = file.into_inner().map_err(failed)?;
+        budget.note_spilled(file.metadata().map_or(0, |metadata| metadata.len()));
+        Ok(file)
+    }
+
+    /// The batches of a file, from the first.
+    pub fn read(file: &File) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let mut file = file.try_clone().map_err(failed)?;
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let batches = StreamReader::try_new(BufReader::with_capacity(BUFFER_BYTES, file), None).map_err(failed)?;
+        Ok(batches.map(|batch| batch.map_err(failed)))
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Data(format!("{SPOOL}: {error}"))
+}
+
+impl Drop for Documents {
+    fn drop(&mut self) {
+        self.budget.shrink(self.held_bytes);
+    }
+}
