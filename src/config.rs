@@ -44,6 +44,45 @@ pub struct Config {
     pub profile: Option<String>,
     /// Where NVRTC is, if it cannot be found by its name.
     pub nvrtc: Option<PathBuf>,
+    /// When what a run has finished is kept until its commit, so that another attempt can go on with it.
+    pub checkpoint: Checkpoint,
+    /// What to do with what an attempt that did not end has kept.
+    pub attempt: Attempt,
+}
+
+/// When what a run has finished is kept on disk until its commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Checkpoint {
+    /// If the run reads much: then what is kept costs little beside what it may save.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Checkpoint {
+    /// As written in a query.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Checkpoint::Auto => "auto",
+            Checkpoint::On => "on",
+            Checkpoint::Off => "off",
+        }
+    }
+}
+
+/// What a run does with the finished work of an attempt that was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Attempt {
+    /// Refuses to throw it away.
+    #[default]
+    First,
+    /// Goes on with it, if it is of the same query on the same inputs. Nothing is done for an output that is complete.
+    Resume,
+    /// Throws it away and begins from the start.
+    Restart,
 }
 
 /// Our optimizer rules that change only how fast an answer comes, as EXPLAIN names them. All others are needed for right
@@ -96,6 +135,8 @@ impl Default for Config {
             prefetch_batches: NonZeroUsize::new(2).unwrap_or(NonZeroUsize::MIN),
             profile: None,
             nvrtc: None,
+            checkpoint: Checkpoint::Auto,
+            attempt: Attempt::First,
         }
     }
 }
@@ -282,6 +323,17 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.nvrtc.as_ref().map_or("auto".to_string(), |path| path.display().to_string()),
+    },
+    Setting {
+        name: "checkpoint",
+        doc: "keep finished splits until the commit, for `--resume`: on, off, or auto (if 10 GB or more are read)",
+        apply: |config, value| {
+            let choices = [Checkpoint::Auto, Checkpoint::On, Checkpoint::Off];
+            let chosen = choices.into_iter().find(|choice| value.eq_ignore_ascii_case(choice.as_str()));
+            config.checkpoint = chosen.ok_or(format!("`{value}` is not a choice; write auto, on or off"))?;
+            Ok(())
+        },
+        show: |config| config.checkpoint.as_str().to_string(),
     },
 ];
 

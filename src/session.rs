@@ -9,12 +9,13 @@
 
 mod check;
 mod identity;
+mod journal;
 mod work;
 
 use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
-use crate::exec::{Progress, Report};
+use crate::exec::{Progress, Report, Shard};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::sources::RejectLog;
@@ -27,11 +28,13 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DescribeTable, LogicalPlan};
-use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::{EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
+pub use journal::{ScriptOrigin, UnfinishedRun};
 use std::sync::Arc;
 use std::time::Instant;
-use work::{Purpose, Work};
+use work::{Begun, Purpose, Work};
 
 /// The language a text is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -304,7 +307,7 @@ impl Session {
     /// Runs a plan and shows, per operator, rows, bytes and time, and per conjunct the rows it dropped. Nothing of it is
     /// committed: files and indexes stay as they are.
     pub async fn explain_analyze(&self, plan: &Plan) -> Result<(String, Report)> {
-        let mut run = self.start(plan, Purpose::Measure).await?;
+        let mut run = self.start(plan, Purpose::Measure, None).await?;
         while let Some(batch) = run.next().await {
             batch?;
         }
@@ -330,10 +333,16 @@ impl Session {
 
     /// Starts a plan. A query with `INTO` takes the places that it will change for itself, or fails at once.
     pub async fn execute(&self, plan: &Plan) -> Result<Run> {
-        self.start(plan, Purpose::Commit).await
+        self.start(plan, Purpose::Commit, None).await
     }
 
-    async fn start(&self, plan: &Plan, purpose: Purpose) -> Result<Run> {
+    /// Does a share of the work of a query with `INTO`, and keeps what comes of it beside the output. When all shares are
+    /// done, `script`, run by [`UnfinishedRun`], writes the output.
+    pub async fn execute_share(&self, plan: &Plan, shard: Shard, script: ScriptOrigin) -> Result<Run> {
+        self.start(plan, Purpose::Commit, Some((shard, script))).await
+    }
+
+    async fn start(&self, plan: &Plan, purpose: Purpose, share: Option<(Shard, ScriptOrigin)>) -> Result<Run> {
         let started = Instant::now();
         if let LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) = &plan.logical {
             // Tables and views live in the catalog that all of this session's states share.
@@ -341,23 +350,42 @@ impl Session {
                 SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
             let schema = stream.schema();
-            let plan: Arc<dyn ExecutionPlan> =
-                Arc::new(datafusion::physical_plan::empty::EmptyExec::new(stream.schema()));
+            let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(stream.schema()));
             let work = Work::of_rows(RejectLog::new(None, self.config.strict));
             let opened = self.opened.clone();
             return Ok(Run { schema, stream, plan, work, writes: true, started, opened, hardware: None });
         }
         let physical = self.plan(plan).await?;
-        let work = match physical::write_of(&plan.logical) {
-            Some(write) => Work::begin(self, plan, &write, purpose)?,
-            None => Work::of_rows(RejectLog::new(None, self.config.strict)),
+        let chains = exec::checkpointed_chains(&physical);
+        let is_share = share.is_some();
+        let begun = match (physical::write_of(&plan.logical), share) {
+            (Some(write), None) => Work::begin(self, plan, &write, purpose, chains)?,
+            (Some(write), Some(share)) => Work::begin_share(self, plan, &write, chains, share)?,
+            (None, _) => Begun::Work(Box::new(Work::of_rows(RejectLog::new(None, self.config.strict)))),
+        };
+        let work = match begun {
+            Begun::Work(work) => *work,
+            Begun::IsComplete(place) => return Ok(self.run_of_nothing(&place, started)),
         };
         let writes = work.writes();
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
-        let stream = execute_stream(physical.clone(), task)?;
+        let stream = match is_share {
+            true => exec::keep_only(&physical, &task)?,
+            false => execute_stream(physical.clone(), task)?,
+        };
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
         let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
         Ok(Run { schema, stream, plan: physical, work, writes, started, opened, hardware })
+    }
+
+    /// The run of an output that an earlier attempt has completed.
+    fn run_of_nothing(&self, place: &str, started: Instant) -> Run {
+        let schema = Arc::new(Schema::empty());
+        let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(schema.clone()));
+        let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
+        let work = Work::of_rows(RejectLog::new(None, self.config.strict));
+        work.log().note(format!("{place} is complete: an earlier attempt of this run has committed it"));
+        Run { schema, stream, plan, work, writes: true, started, opened: self.opened.clone(), hardware: None }
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.

@@ -30,6 +30,7 @@ mod suite {
     mod plans;
     mod presets;
     mod repl;
+    mod resume;
     mod robust;
     mod round_trip;
     mod signals;

@@ -2,7 +2,7 @@
 //!
 //! Not here: the arguments of one subcommand, which are in its file.
 
-use super::{calibrate, check, explain, fmt, gpu, index, ops, query, repl, settings, shell, verify};
+use super::{calibrate, check, explain, fmt, gpu, index, merge, ops, query, repl, settings, shell, verify};
 use crate::config::{DeviceChoice, parse_bytes};
 use crate::diag::SourceText;
 use crate::{Config, Error, Language, Result, Session};
@@ -29,6 +29,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 the query, the data or the argum
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Query(query::Args),
+    Merge(merge::Args),
     Check(check::Args),
     Explain(explain::Args),
     Fmt(fmt::Args),
@@ -167,7 +168,12 @@ impl SessionArgs {
 
     /// The same, planning for the hardware of a profile.
     pub fn session_for(&self, profile: Option<String>) -> Result<Session> {
-        let mut session = Session::new(Config { profile, ..self.config() })?;
+        self.session_with(Config { profile, ..self.config() })
+    }
+
+    /// The same under other settings.
+    pub fn session_with(&self, config: Config) -> Result<Session> {
+        let mut session = Session::new(config)?;
         for (name, value) in &self.define {
             session.set_parameter(name, value);
         }

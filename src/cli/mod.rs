@@ -13,6 +13,7 @@ mod funnel;
 mod gpu;
 mod index;
 mod interrupt;
+mod merge;
 mod ops;
 mod output;
 mod process;
@@ -57,6 +58,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ops(args) => ops::run(args),
         Command::Settings(args) => settings::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Index(args) => index::run(args),
         Command::Gpu(args) => gpu::run(args),
         Command::Calibrate(args) => calibrate::run(args),

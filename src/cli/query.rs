@@ -3,11 +3,14 @@
 use super::args::{InputArgs, OutputArgs, SessionArgs};
 use super::funnel::{plural, render};
 use super::interrupt::Interrupt;
-use super::run::{Display, Finished, Outcome, parse_all, run_compiled};
+use super::run::{Display, Finished, Outcome, drain, parse_all, run_compiled};
 use super::{process, terminal};
-use crate::diag::Severity;
-use crate::exec::Report;
-use crate::{Compiled, Error, Result, Session, bug};
+use crate::config::{Attempt, Checkpoint};
+use crate::diag::{Severity, SourceText};
+use crate::exec::Shard;
+use crate::session::ScriptOrigin;
+use crate::syntax::ast::{Script, StatementKind};
+use crate::{Compiled, Config, Error, Language, Result, Session, bug};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -29,12 +32,40 @@ pub struct Args {
     session: SessionArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    attempt: AttemptArgs,
     /// Print no funnel and no progress.
     #[arg(short, long)]
     quiet: bool,
     /// Write what happened, as JSON, to this file.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
+}
+
+/// What to do with what an earlier attempt at the same run has finished.
+#[derive(Debug, Default, clap::Args)]
+struct AttemptArgs {
+    /// Go on where an attempt at this run was interrupted; and keep what is finished, so that this one can be gone on with.
+    /// Outputs that are complete are left alone.
+    #[arg(long)]
+    resume: bool,
+    /// Throw away what an interrupted attempt has finished, and begin again.
+    #[arg(long, conflicts_with = "resume")]
+    restart: bool,
+    /// Do only a share of the work, such as 2/7, and keep it; `curator merge` writes the output when all shares are done.
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with = "restart")]
+    shard: Option<Shard>,
+}
+
+impl AttemptArgs {
+    fn apply(&self, config: Config) -> Config {
+        let attempt = match (self.resume || self.shard.is_some(), self.restart) {
+            (true, _) => Attempt::Resume,
+            (false, true) => Attempt::Restart,
+            (false, false) => return config,
+        };
+        Config { attempt, checkpoint: Checkpoint::On, ..config }
+    }
 }
 
 /// Runs the command.
@@ -46,9 +77,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let result = process::block_on(args.session.config().threads, async {
         let interrupt = Interrupt::of_command();
         let work = async {
-            let mut session = args.session.session()?;
+            let mut session = args.session.session_with(args.attempt.apply(args.session.config()))?;
             // Everything must be right before anything runs: the end of an hour's work is a bad place for a typo.
             let scripts = parse_all(&session, &texts)?;
+            let share = args.attempt.shard.map(|shard| share_of(shard, &args, &texts, &scripts)).transpose()?;
             let checked = session.check_scripts(&scripts).await;
             if checked.problems.iter().any(|problem| problem.severity == Severity::Error) {
                 return Err(Error::Query(checked.problems));
@@ -56,7 +88,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
             for (place, script) in scripts.iter().enumerate() {
                 for (index, statement) in script.statements.iter().enumerate() {
                     let compiled = session.compile_checked(&checked, (script, place), index).await?;
-                    run_one(&session, compiled, script.source.slice(statement.span), &args, &mut reports).await?;
+                    let text = script.source.slice(statement.span);
+                    run_one(&session, compiled, (text, share.as_ref()), &args, &mut reports).await?;
                 }
             }
             Ok(())
@@ -79,7 +112,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 async fn run_one(
     session: &Session,
     compiled: Compiled,
-    text: &str,
+    (text, share): (&str, Option<&(Shard, ScriptOrigin)>),
     args: &Args,
     reports: &mut Vec<Value>,
 ) -> Result<()> {
@@ -88,14 +121,49 @@ async fn run_one(
         max_rows: args.output.max_rows.unwrap_or(TABLE_ROWS),
         progress: !args.quiet,
     };
-    if let Outcome::Ran(finished) = run_compiled(session, compiled, display).await? {
-        reports.push(report_json(text, &finished.report)?);
+    let outcome = match (compiled, share) {
+        (Compiled::Query(plan), Some((shard, script))) => {
+            drain(session.execute_share(&plan, *shard, script.clone()).await?, display).await?
+        }
+        (compiled, _) => run_compiled(session, compiled, display).await?,
+    };
+    if let Outcome::Ran(finished) = outcome {
+        reports.push(report_json(text, &finished)?);
         tell(&finished, args.quiet);
     }
     Ok(())
 }
 
-fn tell(finished: &Finished, quiet: bool) {
+/// What to run when all shares are done. A share is of one output: others would be written before it is.
+fn share_of(
+    shard: Shard,
+    args: &Args,
+    texts: &[(SourceText, Language)],
+    scripts: &[Script],
+) -> Result<(Shard, ScriptOrigin)> {
+    let is_definition = |kind: &StatementKind| {
+        matches!(kind, StatementKind::Set { .. } | StatementKind::Let { .. } | StatementKind::Define { .. })
+    };
+    let n_queries =
+        scripts.iter().flat_map(|script| &script.statements).filter(|one| !is_definition(&one.kind)).count();
+    let (1, [(source, language)]) = (n_queries, texts) else {
+        return Err(Error::Data(
+            "--shard takes one text in which one statement is run; give each query a file of its own".to_string(),
+        ));
+    };
+    let folder = std::env::current_dir().map_err(|error| Error::io(".", error))?;
+    let script = ScriptOrigin {
+        name: source.name().to_string(),
+        text: source.text().to_string(),
+        is_sql: *language == Language::Sql,
+        parameters: args.session.define.clone(),
+        folder,
+    };
+    Ok((shard, script))
+}
+
+/// Says how a query ended.
+pub(super) fn tell(finished: &Finished, quiet: bool) {
     let n_hidden = finished.printed.as_ref().map_or(0, |printed| printed.n_hidden);
     if n_hidden > 0 {
         let rows = plural(n_hidden as u64, "more row");
@@ -107,11 +175,12 @@ fn tell(finished: &Finished, quiet: bool) {
 }
 
 /// One query of the report: its text and its story, times in seconds.
-fn report_json(text: &str, report: &Report) -> Result<Value> {
+fn report_json(text: &str, Finished { report, bytes_read, .. }: &Finished) -> Result<Value> {
     let mut value = serde_json::to_value(report).map_err(|error| bug!("the report as JSON: {error}"))?;
     if let Some(fields) = value.as_object_mut() {
         fields.remove("elapsed");
         fields.insert("elapsed_seconds".into(), json!(report.elapsed.as_secs_f64()));
+        fields.insert("bytes_read".into(), json!(bytes_read));
         fields.insert("query".into(), json!(text));
     }
     Ok(value)

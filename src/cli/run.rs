@@ -5,7 +5,7 @@ use super::progress::ProgressLine;
 use super::terminal::{is_closed_pipe, print};
 use crate::diag::SourceText;
 use crate::exec::Report;
-use crate::session::{Compiled, ExplainFormat, Plan, Session, Stage};
+use crate::session::{Compiled, ExplainFormat, Plan, Run, Session, Stage};
 use crate::syntax::ast::Script;
 use crate::{Error, Language, Result};
 
@@ -95,7 +95,11 @@ pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose
 }
 
 async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Outcome> {
-    let mut run = session.execute(plan).await?;
+    drain(session.execute(plan).await?, display).await
+}
+
+/// Takes everything that a run gives.
+pub async fn drain(mut run: Run, display: Display) -> Result<Outcome> {
     let progress = ProgressLine::start(display.progress, run.progress());
     let mut printer = Printer::new(display.format, run.schema(), std::io::stdout(), display.max_rows);
     let prints = !run.writes();

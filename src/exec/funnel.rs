@@ -5,6 +5,7 @@
 //! chain, with no rows in; the side inputs of a join come before the chain that the join belongs to.
 //! Operators that only move rows (merging, repartitioning, sorting, projecting) are not steps.
 
+use super::checkpoint::{BYTES_KEPT, CheckpointExec};
 use super::report::{Progress, Report, Step};
 use super::{AnnotateExec, DeviceExec, RunLog, ToBackendExec};
 use crate::sources::FileScanExec;
@@ -24,6 +25,7 @@ const PLUMBING: &[&str] = &[
     "AsyncFuncExec",
     "BoundedWindowAggExec",
     "BufferExec",
+    "CheckpointExec",
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",
     "CooperativeExec",
@@ -69,6 +71,10 @@ fn add_sources(plan: &dyn ExecutionPlan, progress: &mut Progress, all_known: &mu
     }
     for child in plan.children() {
         add_sources(child.as_ref(), progress, all_known);
+    }
+    // What an earlier attempt has read need not be read any more.
+    if let (Some(n_bytes), true) = (&mut progress.bytes_total, plan.is::<CheckpointExec>()) {
+        *n_bytes = n_bytes.saturating_sub(counter(plan, BYTES_KEPT));
     }
 }
 

@@ -6,8 +6,11 @@
 //! Invariant: with positions (`_seq`) in the rows, the files have the order of the input, whatever the number of threads:
 //! a row is written once no partition can bring an earlier one; until then it waits, in memory or in a scratch file. Files
 //! wait for the commit of the run; a ledger that is given up or dropped writes no more when the call returns.
-//! Not here: which rows are dropped (`annotate/`).
+//! A ledger may stand for one part of a run alone, and keep what is dropped there for a later attempt of the same run
+//! ([`Ledger::keeping`]).
+//! Not here: which rows are dropped (`annotate/`), how they are kept (`checkpoint/`).
 
+use super::checkpoint::{KeptDrops, KeptPage};
 use crate::sinks::{Compression, DROPPED, Extent, Format, RejectsFolder, Scratch, Sink, SinkOptions, StagedOutput};
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -36,8 +39,17 @@ pub enum RejectDetail {
 /// The ledger of one run. Put it into the session's config as an extension.
 #[derive(Debug)]
 pub struct Ledger {
-    folder: RejectsFolder,
     detail: RejectDetail,
+    /// `None` in a run that only keeps.
+    books: Option<Arc<Books>>,
+    /// Where dropped rows are kept too.
+    kept: Option<Arc<KeptDrops>>,
+}
+
+/// The files under way: one book for each program.
+#[derive(Debug)]
+struct Books {
+    folder: RejectsFolder,
     books: Mutex<Vec<(usize, Book)>>,
 }
 
@@ -56,8 +68,8 @@ type Failure = Arc<Mutex<Option<String>>>;
 #[derive(Debug)]
 pub struct Page {
     partition: usize,
-    sender: SyncSender<Message>,
-    failure: Failure,
+    book: Option<(SyncSender<Message>, Failure)>,
+    kept: Option<KeptPage>,
 }
 
 #[derive(Debug)]
@@ -79,7 +91,17 @@ enum Message {
 impl Ledger {
     /// A ledger that writes into `folder/dropped/`.
     pub fn new(folder: RejectsFolder, detail: RejectDetail) -> Self {
-        Self { folder, detail, books: Mutex::default() }
+        Self { detail, books: Some(Arc::new(Books { folder, books: Mutex::default() })), kept: None }
+    }
+
+    /// A ledger of a run that only keeps what is dropped, for another one that will write it.
+    pub fn that_keeps(detail: RejectDetail) -> Self {
+        Self { detail, books: None, kept: None }
+    }
+
+    /// The same ledger for a part of the run, whose dropped rows are kept, too.
+    pub(super) fn keeping(&self, kept: Arc<KeptDrops>) -> Self {
+        Self { detail: self.detail, books: self.books.clone(), kept: Some(kept) }
     }
 
     pub(super) fn detail(&self) -> RejectDetail {
@@ -88,20 +110,9 @@ impl Ledger {
 
     /// The page of one partition of the program known by `key`, whose dropped rows have this schema.
     pub fn open(&self, key: usize, schema: SchemaRef, partition: usize) -> Result<Page> {
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = match books.iter().position(|(known, _)| *known == key) {
-            Some(at) => at,
-            None => {
-                let name = match books.len() {
-                    0 => DROPPED.to_string(),
-                    n_books => format!("{DROPPED}-{}", n_books + 1),
-                };
-                books.push((key, Book::start(Path::new(&name), schema, &self.folder)?));
-                books.len() - 1
-            }
-        };
-        let book = &books[at].1;
-        let page = Page { partition, sender: book.sender.clone(), failure: Arc::clone(&book.failure) };
+        let kept = self.kept.as_ref().map(|kept| kept.open(&schema));
+        let book = self.books.as_ref().map(|books| books.book(key, schema)).transpose()?;
+        let page = Page { partition, book, kept };
         page.send(Message::Open(partition))?;
         Ok(page)
     }
@@ -120,13 +131,39 @@ impl Ledger {
     }
 
     fn take_books(&self) -> Vec<(usize, Book)> {
+        self.books.as_ref().map_or_else(Vec::new, |books| books.take())
+    }
+}
+
+impl Books {
+    /// The way into the book known by `key`, begun if there is none.
+    fn book(&self, key: usize, schema: SchemaRef) -> Result<(SyncSender<Message>, Failure)> {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = match books.iter().position(|(known, _)| *known == key) {
+            Some(at) => at,
+            None => {
+                let name = match books.len() {
+                    0 => DROPPED.to_string(),
+                    n_books => format!("{DROPPED}-{}", n_books + 1),
+                };
+                books.push((key, Book::start(Path::new(&name), schema, &self.folder)?));
+                books.len() - 1
+            }
+        };
+        let book = &books[at].1;
+        Ok((book.sender.clone(), Arc::clone(&book.failure)))
+    }
+
+    fn take(&self) -> Vec<(usize, Book)> {
         std::mem::take(&mut *self.books.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Ledger {
+impl Drop for Books {
     fn drop(&mut self) {
-        self.give_up();
+        for (_, book) in self.take() {
+            let _ = book.end(Message::GiveUp);
+        }
     }
 }
 
@@ -165,12 +202,16 @@ impl Book {
 impl Page {
     /// Adds rows in ascending order of `positions`. The partition will bring none before `done_to` any more.
     pub fn add(&self, batch: Option<RecordBatch>, positions: Option<ArrayRef>, done_to: Option<u64>) -> Result<()> {
+        if let (Some(kept), Some(batch)) = (&self.kept, &batch) {
+            kept.write(batch, positions.as_ref())?;
+        }
         self.send(Message::Rows { partition: self.partition, batch, positions, done_to })
     }
 
     fn send(&self, message: Message) -> Result<()> {
-        self.sender.send(message).map_err(|_| {
-            let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((sender, failure)) = &self.book else { return Ok(()) };
+        sender.send(message).map_err(|_| {
+            let failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
             let why = failure.as_deref().unwrap_or("its thread is gone");
             Error::Data(format!("the drop ledger (`rejects`) could not be written: {why}"))
         })
@@ -179,8 +220,10 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // The partition is over, or the run was given up and nobody listens.
-        let _ = self.sender.send(Message::Close(self.partition));
+        if let Some((sender, _)) = &self.book {
+            // The partition is over, or the run was given up and nobody listens.
+            let _ = sender.send(Message::Close(self.partition));
+        }
     }
 }
 

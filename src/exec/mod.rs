@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! filters and computed columns: annotate/, coalesce.rs        partitions in order: gather.rs      what is said of a run: run_log.rs
+//! finished work kept for a later attempt: checkpoint/
 //! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, report.rs
 //! ```
 
 mod admission;
 mod annotate;
+mod checkpoint;
 mod coalesce;
 mod device;
 mod estimate;
@@ -23,6 +25,7 @@ pub use annotate::{
     AnnotateExec, AnnotateOptions, COMPUTED, Compared, Estimate, Program, ProjectedExpr, Rule, Step as ProgramStep,
     StepKind, best,
 };
+pub use checkpoint::{CheckpointExec, CheckpointedChain, Checkpoints, Shard, checkpointed_chains, keep_only};
 pub use coalesce::{BatchSize, slice_bytes};
 pub use device::{
     DeviceExec, Engine, GroupStates, MEMORY_UNIT_BYTES, Segment, Sizing, State, ToBackendExec, share_of_device,

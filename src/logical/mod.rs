@@ -50,6 +50,7 @@ pub use under_nulls::{GetField, has_null_fields, minding_nulls, null_fields};
 pub use verbs::{Bound as BoundVerb, type_name};
 
 use crate::Config;
+use crate::config::Attempt;
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 use crate::ops::Registry;
 use crate::sources::{ExtraColumns, FILE_COLUMN, ROW_COLUMN};
@@ -167,6 +168,11 @@ impl<'a> Binder<'a> {
         let extra = extra_columns(source.slice(statement));
         let relations = Relations::new(positions.clone(), (source, statement), context, extra);
         Self { context, source, positions, origin, relations: Arc::new(relations) }
+    }
+
+    /// Which attempt at the query this is.
+    pub(crate) fn attempt(&self) -> Attempt {
+        self.context.config.attempt
     }
 
     pub(crate) fn reader(&self) -> SqlReader<'_> {

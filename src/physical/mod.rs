@@ -6,6 +6,7 @@
 //! `place/` chooses CPU or GPU for each operator and `size.rs` how many rows go to the device at once; both compute with
 //! numbers alone and know no plans.
 
+mod checkpoint_splits;
 mod device_program;
 mod fence_sorts;
 mod gather_in_order;
@@ -24,6 +25,7 @@ mod tests;
 mod transfer;
 mod yield_in_joins;
 
+pub use checkpoint_splits::CheckpointSplits;
 pub use fence_sorts::FenceSorts;
 pub use gather_in_order::GatherInOrder;
 pub use hardware::Hardware;

@@ -4,7 +4,10 @@
 
 use super::hardware::Hardware;
 use super::lower::Lowering;
-use super::{FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards, YieldInJoins};
+use super::{
+    CheckpointSplits, FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards,
+    YieldInJoins,
+};
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
@@ -172,7 +175,8 @@ fn physical_rules(
     let at = rules.iter().position(|rule| rule.name() == "EnsureCooperative").unwrap_or(rules.len());
     let after = (at + 1).min(rules.len());
     let yielding: Rule = Arc::new(YieldInJoins);
-    rules.splice(after..after, [yielding, place].into_iter().filter(is_used));
+    let checkpoint: Rule = Arc::new(CheckpointSplits { when: config.checkpoint });
+    rules.splice(after..after, [yielding, place].into_iter().filter(is_used).chain([checkpoint]));
     rules.splice(at..at, std::iter::once(before).chain(Some(gather).filter(is_used)));
     rules
 }

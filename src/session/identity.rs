@@ -2,7 +2,7 @@
 //!
 //! The name is a hash of the bound plan below `INTO` (macros, `LET`s and parameters are put in), of the version, and of
 //! every input file with its size and time. So a run that is tried again, with `overwrite` say, has the name of the first.
-//! A query whose rows cannot be told beforehand (`random()`, standard input, a pipe) is a run of its own each time.
+//! A query whose rows cannot be told beforehand (`random()`, `now()`, standard input, a pipe) is a run of its own each time.
 
 use super::Plan;
 use crate::Config;
@@ -11,12 +11,12 @@ use crate::sources::FileTable;
 use crate::verb::VerbNode;
 use crate::verbs::write::Write;
 use crate::{Result, dedup::AgainstMode};
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -26,6 +26,8 @@ pub(super) struct Identity {
     pub inputs: Vec<InputFile>,
     /// The indexes that it adds to.
     pub appends_to: Vec<PathBuf>,
+    /// Another run of the same query may give other rows.
+    pub is_unique: bool,
 }
 
 impl Identity {
@@ -41,7 +43,7 @@ impl Identity {
             let _ = writeln!(text, "{input:?}");
         }
         let run = format!("{:032x}", xxh3_128(text.as_bytes()));
-        Ok(Self { run, inputs: inputs.into_iter().collect(), appends_to })
+        Ok(Self { run, inputs: inputs.into_iter().collect(), appends_to, is_unique })
     }
 
     /// What the manifests of its outputs say of the run before it has begun.
@@ -72,8 +74,8 @@ fn describe(
             && let Ok(provider) = source_as_provider(&scan.source)
         {
             if let Some(table) = provider.downcast_ref::<FileTable>() {
-                // What has no size is no file, or holds nothing.
-                *is_unique |= table.files().any(|(_, n_bytes, _)| n_bytes == 0);
+                // Standard input, a pipe: what they give they give once.
+                *is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !Path::new(path).is_file());
                 inputs.extend(files_of(table));
                 let _ = writeln!(text, "{} {:?}", table.location(), table.format());
             } else if let Some(view) = provider.get_logical_plan() {
@@ -83,7 +85,7 @@ fn describe(
             }
         }
         node.apply_expressions(|expr| {
-            *is_unique |= expr.is_volatile();
+            *is_unique |= expr.exists(|part| Ok(changes_between_runs(part)))?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         match VerbNode::of(node) {
@@ -101,6 +103,14 @@ fn describe(
         Ok(TreeNodeRecursion::Continue)
     })?;
     views.iter().try_for_each(|view| describe(view, text, inputs, appends_to, is_unique))
+}
+
+/// Whether a call may give something else in another run: `random()`, `now()`.
+fn changes_between_runs(expr: &Expr) -> bool {
+    match expr {
+        Expr::ScalarFunction(call) => call.func.signature().volatility != Volatility::Immutable,
+        _ => false,
+    }
 }
 
 fn files_of(table: &FileTable) -> impl Iterator<Item = InputFile> {

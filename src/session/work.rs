@@ -3,20 +3,28 @@
 //!
 //! ```text
 //! begin: claim output, rejects, indexes ──► executors stage ──► end: manifests, then one commit of all
+//!                                             └─► and keep what is finished, for another attempt
 //! ```
 //! Invariant: nothing is visible before `end`, and everything is when it has returned without an error. A run that only
 //! measures (EXPLAIN ANALYZE) and one that is dropped commit nothing.
 
 use super::identity::Identity;
+use super::journal::{self, Journal, ScriptOrigin};
 use super::{Plan, Session};
-use crate::exec::{Ledger, RunLog, Step};
+use crate::config::Attempt;
+use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
 use crate::sources::{RejectLog, RejectSummary};
-use crate::store::{Location, Outbox};
+use crate::store::{Claim, KeptWork, Location, Outbox};
 use crate::{Error, Result};
 use datafusion::prelude::SessionConfig;
+use std::fs::File;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a share of a run waits for others that begin at the same time.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +41,24 @@ pub(super) struct Work {
     ledger: Option<Arc<Ledger>>,
     log: Arc<RunLog>,
     writing: Option<Writing>,
+    checkpoints: Option<Arc<Checkpoints>>,
+    /// Of a share of a run: nobody else does the same one.
+    share: Option<Share>,
+}
+
+/// A share of a run that others do the rest of.
+struct Share {
+    shard: Shard,
+    place: String,
+    _lock: File,
+}
+
+/// How a run begins.
+pub(super) enum Begun {
+    /// There is work to do.
+    Work(Box<Work>),
+    /// An earlier attempt has committed the output.
+    IsComplete(String),
 }
 
 /// Of a run with `INTO`.
@@ -46,14 +72,27 @@ struct Writing {
 impl Work {
     /// Of a query whose rows are shown, or of a statement: it changes no file.
     pub fn of_rows(rejects: RejectLog) -> Self {
-        Self { rejects: Arc::new(rejects), ledger: None, log: Arc::default(), writing: None }
+        let (ledger, log, writing, checkpoints, share) = (None, Arc::default(), None, None, None);
+        Self { rejects: Arc::new(rejects), ledger, log, writing, checkpoints, share }
     }
 
-    /// Claims every place that the plan will change.
-    pub fn begin(session: &Session, plan: &Plan, write: &WriteTarget, purpose: Purpose) -> Result<Self> {
+    /// Claims every place that the plan will change. `chains` are those whose work can be kept.
+    pub fn begin(
+        session: &Session,
+        plan: &Plan,
+        write: &WriteTarget,
+        purpose: Purpose,
+        chains: Vec<CheckpointedChain>,
+    ) -> Result<Begun> {
         let identity = Identity::of(&plan.logical)?;
+        let attempt = session.config.attempt;
+        if attempt == Attempt::Resume && purpose == Purpose::Commit && is_complete(&identity, write)? {
+            return Ok(Begun::IsComplete(write.spec.location.clone()));
+        }
         let outbox = Arc::new(Outbox::new(&identity.run));
-        write.spec.claim(&outbox)?;
+        let claim = write.spec.claim(&outbox)?.filter(|_| purpose == Purpose::Commit);
+        let journal = Journal { facts: identity.facts(plan, &session.config), chains, script: None };
+        let kept = claim.map(|claim| keep(&claim, attempt, &identity, &journal)).transpose()?.flatten();
         let rejects = match &write.rejects {
             Some(folder) => {
                 let claim = outbox.claim(&Location::folder(folder))?;
@@ -74,22 +113,76 @@ impl Work {
         }
         let ledger = rejects.clone().map(|folder| Arc::new(Ledger::new(folder, write.reject_detail)));
         let strict = session.config.strict;
-        Ok(Self {
+        Ok(Begun::Work(Box::new(Self {
             rejects: Arc::new(RejectLog::new(rejects.clone(), strict)),
             ledger,
             log: Arc::new(RunLog::new(Some(Arc::clone(&outbox)), purpose == Purpose::Commit)),
-            writing: Some(Writing { outbox, rejects, facts: identity.facts(plan, &session.config), purpose }),
-        })
+            writing: Some(Writing { outbox, rejects, facts: journal.facts, purpose }),
+            checkpoints: kept.map(|kept| Arc::new(Checkpoints::new(kept, None))),
+            share: None,
+        })))
+    }
+
+    /// Joins those who do shares of the run, or is the first of them. Nothing is committed.
+    pub fn begin_share(
+        session: &Session,
+        plan: &Plan,
+        write: &WriteTarget,
+        chains: Vec<CheckpointedChain>,
+        (shard, script): (Shard, ScriptOrigin),
+    ) -> Result<Begun> {
+        let (identity, place) = (Identity::of(&plan.logical)?, write.spec.location.clone());
+        if is_complete(&identity, write)? {
+            return Ok(Begun::IsComplete(place));
+        }
+        if chains.is_empty() {
+            return Err(Error::Data(format!(
+                "{place}: there is nothing to share out: no source has several splits (one packed file is one; see the \
+                 setting blocksize)"
+            )));
+        }
+        let facts = identity.facts(plan, &session.config);
+        let journal = Journal { facts, chains, script: Some(script) };
+        let outbox = Outbox::new(&identity.run);
+        let Some(claim) = claim_in_turn(write, &outbox)? else {
+            return Err(Error::Data(format!("{place}: shares of a run need a file or a folder to write to")));
+        };
+        let kept = KeptWork::of_claim(&claim);
+        journal::join(&kept, &journal, claim.shown())?;
+        let name = journal::share_name(shard);
+        let is_other_count = |name: &String| !name.ends_with(&format!("-of-{}", shard.count));
+        if let Some(other) = kept.shares_under_way()?.into_iter().find(is_other_count) {
+            return Err(Error::Data(format!(
+                "{place}: {other} is at work; all shares of a run are of the same number"
+            )));
+        }
+        let Some(lock) = kept.lock_share(&name)? else {
+            return Err(Error::Data(format!("{place}: another process works on share {shard}")));
+        };
+        // Others may begin now.
+        outbox.abandon();
+        let ledger = write.rejects.as_ref().map(|_| Arc::new(Ledger::that_keeps(write.reject_detail)));
+        Ok(Begun::Work(Box::new(Self {
+            rejects: Arc::new(RejectLog::new(None, session.config.strict)),
+            ledger,
+            log: Arc::default(),
+            writing: None,
+            checkpoints: Some(Arc::new(Checkpoints::new(kept, Some(shard)))),
+            share: Some(Share { shard, place, _lock: lock }),
+        })))
     }
 
     /// Whether rows go to files.
     pub fn writes(&self) -> bool {
-        self.writing.is_some()
+        self.writing.is_some() || self.share.is_some()
     }
 
     /// What the executors find in their configuration.
     pub fn install(&self, config: &SessionConfig) -> SessionConfig {
-        let config = config.clone().with_extension(self.rejects.clone()).with_extension(self.log.clone());
+        let mut config = config.clone().with_extension(self.rejects.clone()).with_extension(self.log.clone());
+        if let Some(checkpoints) = &self.checkpoints {
+            config = config.with_extension(checkpoints.clone());
+        }
         match &self.ledger {
             Some(ledger) => config.with_extension(ledger.clone()),
             None => config,
@@ -108,6 +201,7 @@ impl Work {
 
     /// All rows have come: everything that was staged becomes visible.
     pub fn end(&mut self, steps: &[Step]) -> Result<()> {
+        self.note_what_was_kept();
         let Some(writing) = &self.writing else { return Ok(()) };
         let mut staged = vec![];
         staged.extend(self.rejects.stage()?);
@@ -133,6 +227,18 @@ impl Work {
         writing.outbox.commit()
     }
 
+    fn note_what_was_kept(&self) {
+        let Some((n_kept, n_units)) = self.checkpoints.as_ref().map(|checkpoints| checkpoints.reused()) else { return };
+        if let Some(Share { shard, place, .. }) = &self.share {
+            self.log.note(format!(
+                "share {shard}: {n_units} units are finished, {n_kept} of them by an earlier attempt; when all shares are, \
+                 `curator merge {place}` writes the output"
+            ));
+        } else if n_kept > 0 {
+            self.log.note(format!("{n_kept} of {n_units} units were finished by an earlier attempt"));
+        }
+    }
+
     /// The run is over: what was not committed goes.
     pub fn give_up(&mut self) {
         if let Some(ledger) = &self.ledger {
@@ -140,6 +246,53 @@ impl Work {
         }
         if let Some(writing) = &self.writing {
             writing.outbox.abandon();
+        }
+    }
+}
+
+/// Whether an earlier attempt has committed the output. If not, nothing of another run may be in the way; and the query must
+/// be one that gives the same rows each time.
+fn is_complete(identity: &Identity, write: &WriteTarget) -> Result<bool> {
+    let spec = &write.spec;
+    if identity.is_unique {
+        return Err(Error::Data(format!(
+            "{}: this query gives other rows each time it runs (random(), now(), standard input or a pipe), so one attempt \
+             cannot go on where another has stopped",
+            spec.location
+        )));
+    }
+    if spec.committed_run()?.as_ref() == Some(&identity.run) {
+        return Ok(true);
+    }
+    spec.check_free().map(|()| false)
+}
+
+/// What is kept at a claimed place, ready to be gone on with; `None` if this run keeps nothing.
+fn keep(claim: &Claim, attempt: Attempt, identity: &Identity, journal: &Journal) -> Result<Option<KeptWork>> {
+    let kept = KeptWork::of_claim(claim);
+    if let Some(share) = kept.shares_under_way()?.first() {
+        let place = claim.shown().display();
+        return Err(Error::Data(format!("{place}: {share} of a run is at work; wait until it ends")));
+    }
+    match attempt {
+        Attempt::First => journal::refuse_to_discard(&kept, claim.shown())?,
+        Attempt::Restart => kept.remove()?,
+        Attempt::Resume => {}
+    }
+    if journal.chains.is_empty() || identity.is_unique {
+        return Ok(None);
+    }
+    journal::join(&kept, journal, claim.shown())?;
+    Ok(Some(kept))
+}
+
+/// Takes the output for a moment: shares of one run often begin at the same time.
+fn claim_in_turn(write: &WriteTarget, outbox: &Outbox) -> Result<Option<Arc<Claim>>> {
+    let began = Instant::now();
+    loop {
+        match write.spec.claim(outbox) {
+            Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+            claimed => return claimed,
         }
     }
 }

@@ -43,14 +43,14 @@ pub use spec::SinkSpec;
 pub use verify::{OutputVerification, verify};
 pub(crate) use verify::{check_complete, is_of_output};
 
-use crate::store::{Claim, Location, Outbox};
+use crate::store::{Claim, Location, Outbox, settle_around};
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use existing::Existing;
 use file::{CompleteFile, Target};
 use hive::HiveWriter;
-use manifest::{Kind, StagedPlace};
+use manifest::{Kind, Manifest, StagedPlace, manifest_of_file};
 use parts::{OutputWriter, PartNames};
 use spec::{Layout, Place};
 use std::path::{Path, PathBuf};
@@ -219,12 +219,39 @@ impl Sink {
 impl SinkSpec {
     /// Takes the place for a run; nothing to take of standard output, pipes and devices.
     pub fn claim(&self, outbox: &Outbox) -> Result<Option<Arc<Claim>>> {
-        let location = match self.place().map_err(|problem| Error::Data(problem.message))? {
-            Place::Stdout | Place::Stream(_) => return Ok(None),
-            Place::File(path) => Location::file(&path),
-            Place::Folder(path) => Location::folder(&path),
+        self.place().map_err(|problem| Error::Data(problem.message))?;
+        self.location_on_disk().map(|location| outbox.claim(&location)).transpose()
+    }
+
+    /// The place that a run changes; `None` for standard output, pipes and devices.
+    pub fn location_on_disk(&self) -> Option<Location> {
+        match self.place().ok()? {
+            Place::Stdout | Place::Stream(_) => None,
+            Place::File(path) => Some(Location::file(&path)),
+            Place::Folder(path) => Some(Location::folder(&path)),
+        }
+    }
+
+    /// The name of the run that has written what is there, if a run has and all of it is there.
+    pub fn committed_run(&self) -> Result<Option<String>> {
+        let Some(path) = self.path() else { return Ok(None) };
+        settle_around(&path)?;
+        let manifest = match self.is_folder() {
+            true => Manifest::of_folder(&path),
+            false => match Existing::of_file(&path) {
+                Existing::Ours { .. } => {
+                    std::fs::read(manifest_of_file(&path)).ok().and_then(|text| Manifest::parse(&text))
+                }
+                Existing::Nothing | Existing::Strangers { .. } => None,
+            },
         };
-        outbox.claim(&location).map(Some)
+        let Some(manifest) = manifest else { return Ok(None) };
+        let is_there = |name: &String, n_bytes: u64| {
+            let file = if self.is_folder() { path.join(name) } else { path.clone() };
+            std::fs::metadata(file).is_ok_and(|found| found.len() == n_bytes)
+        };
+        let is_whole = manifest.files.iter().all(|file| is_there(&file.path, file.n_bytes));
+        Ok(manifest.facts.run.filter(|_| is_whole))
     }
 }
 

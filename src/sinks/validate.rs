@@ -40,6 +40,17 @@ impl SinkSpec {
         self.checked_layout(schema).map(|_| ())
     }
 
+    /// The same, whatever is there now: an output that is complete is looked at when the run begins.
+    pub fn validate_form(&self, schema: &Schema) -> Result<(), SinkProblem> {
+        self.layout_for(schema).map(|_| ())
+    }
+
+    /// Whether nothing is in the way of the output and its rejects now.
+    pub fn check_free(&self) -> crate::Result<()> {
+        let free = self.layout().and_then(|layout| self.check_existing(&layout)).and_then(|()| self.check_rejects());
+        free.map_err(|problem| crate::Error::Data(problem.message))
+    }
+
     pub(super) fn checked_layout(&self, schema: &Schema) -> Result<Layout, SinkProblem> {
         let layout = self.layout_for(schema)?;
         self.check_existing(&layout)?;

@@ -41,8 +41,9 @@ mod widen;
 pub(crate) use json::fits as json_fits;
 pub use line_fields::{LineField, LineFields, OtherFields};
 pub(crate) use members::SIZE_FIELD as GZIP_SIZE_FIELD;
+pub(crate) use rejects::KEPT_REJECTS;
 pub use rejects::{Reject, RejectKind, RejectLog, RejectSummary};
-pub use scan::FileScanExec;
+pub use scan::{FileScanExec, SplitShare};
 #[cfg(test)]
 pub use spec::SourceOptions;
 pub use spec::{Compression, Format, SourceSpec};

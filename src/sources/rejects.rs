@@ -4,20 +4,26 @@
 //! is kept in memory; [`RejectLog::stage`] copies them in order of file and line. So memory stays small, and the
 //! same input gives the same `rejects.jsonl`.
 //!
+//! A log may stand below another one, to keep what one part of a run sets aside ([`RejectLog::keeping`]); a later run of the
+//! same query then reports it again ([`RejectLog::replay`]).
+//!
 //! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
 use crate::sinks::{REJECTS_FILE, RejectsFolder, StagedFile, StagedOutput};
+use crate::store::{KeptFile, KeptPart};
 use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What kind of trouble a reject had; rejects are counted by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RejectKind {
     /// The line ends in the middle of a value.
     Truncated,
@@ -56,7 +62,7 @@ impl fmt::Display for RejectKind {
 }
 
 /// One piece of input that did not become a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reject {
     /// The file, as `_file` shows it.
     pub file: String,
@@ -93,12 +99,25 @@ pub struct RejectSummary {
 
 const N_SHOWN: usize = 5;
 
+/// The name of the file in which the rejects of a split are kept.
+pub(crate) const KEPT_REJECTS: &str = "rejects";
+
 /// Collects the rejects of one run. A session hands it to the scans as an extension of its configuration.
 #[derive(Debug)]
 pub struct RejectLog {
     destination: Option<RejectsFolder>,
     strict: bool,
     state: Mutex<State>,
+    keeping: Option<Keeping>,
+}
+
+/// What makes a log keep what is reported, and pass it on.
+#[derive(Debug)]
+struct Keeping {
+    above: Option<Arc<RejectLog>>,
+    part: Arc<KeptPart>,
+    split: usize,
+    file: Mutex<Option<KeptFile>>,
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +147,29 @@ impl RejectLog {
     /// A log that writes `rejects.jsonl` into the folder `destination`, if there is one, and whose
     /// [`report`](Self::report) fails at the first reject if `strict`.
     pub fn new(destination: Option<RejectsFolder>, strict: bool) -> Self {
-        Self { destination, strict, state: Mutex::default() }
+        Self { destination, strict, state: Mutex::default(), keeping: None }
+    }
+
+    /// A log that keeps what one split of `part` sets aside, and reports it to the log `above` it.
+    pub(crate) fn keeping(above: Option<Arc<RejectLog>>, part: Arc<KeptPart>, split: usize) -> Self {
+        let strict = above.as_ref().is_some_and(|above| above.strict);
+        let keeping = Keeping { above, part, split, file: Mutex::default() };
+        Self { keeping: Some(keeping), ..Self::new(None, strict) }
+    }
+
+    /// The file with what was kept, complete; `None` if nothing was set aside.
+    pub(crate) fn take_kept(&self) -> Option<KeptFile> {
+        let keeping = self.keeping.as_ref()?;
+        keeping.file.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Reports what an earlier run has kept.
+    pub(crate) fn replay(&self, kept: impl Read) -> Result<()> {
+        for line in BufReader::new(kept).lines() {
+            let line = line.map_err(|error| Error::Data(format!("kept rejects: {error}")))?;
+            self.report(serde_json::from_str(&line).map_err(|error| Error::Data(format!("kept rejects: {error}")))?)?;
+        }
+        Ok(())
     }
 
     /// Whether the first reject ends the run.
@@ -140,6 +181,10 @@ impl RejectLog {
     pub fn report(&self, reject: Reject) -> Result<()> {
         if self.strict {
             return Err(Error::Data(format!("{reject}\n(strict mode stops here; without it the line is set aside)")));
+        }
+        if let Some(keeping) = &self.keeping {
+            keeping.write(&reject)?;
+            return keeping.above.as_ref().map_or(Ok(()), |above| above.report(reject));
         }
         let mut state = self.lock();
         let file_id = state.file_id(&reject.file);
@@ -175,6 +220,19 @@ impl RejectLog {
     /// A thread that panicked while it held the lock cannot leave half an entry that matters more than the rest.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keeping {
+    fn write(&self, reject: &Reject) -> Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *file {
+            Some(file) => file,
+            none => none.insert(self.part.create(self.split, KEPT_REJECTS)?),
+        };
+        let mut line = serde_json::to_vec(reject).map_err(|error| crate::bug!("a reject as JSON: {error}"))?;
+        line.push(b'\n');
+        file.write_all(&line).map_err(|error| Error::io(file.path(), error))
     }
 }
 

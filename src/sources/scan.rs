@@ -70,10 +70,15 @@ struct RunState {
     is_started: Vec<bool>,
 }
 
+/// The splits that an execution is to read, and no others. Put it into the configuration of a task as an extension: each
+/// partition that runs there reads all of them, alone.
+#[derive(Debug, Clone)]
+pub struct SplitShare(pub Range<usize>);
+
 /// The splits of one reading, handed out as partitions ask for them.
 #[derive(Debug, Default)]
 struct Handout {
-    next: Mutex<usize>,
+    left: Mutex<Range<usize>>,
     /// Splits that several partitions decode, until the last of them has come.
     shared: Mutex<Vec<Shared>>,
 }
@@ -154,6 +159,14 @@ impl FileScanExec {
         self.table.input.splits.ranges.len()
     }
 
+    /// A hash of where the source is cut.
+    pub fn cuts(&self) -> crate::Result<String> {
+        let splits = &self.table.input.splits;
+        let text = serde_json::to_vec(&(&splits.pieces, &splits.ranges));
+        let text = text.map_err(|error| crate::bug!("splits as text: {error}"))?;
+        Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&text)))
+    }
+
     /// The splits of a partition that runs alone. Each split is in one partition, and they ascend from one to the next.
     ///
     /// Partitions that run together take splits as they come to them; of several that share one, the first has it alone.
@@ -163,6 +176,11 @@ impl FileScanExec {
             1 => n_splits * partition / n_partitions..n_splits * (partition + 1) / n_partitions,
             n_sharing => partition.div_ceil(n_sharing).min(n_splits)..(partition / n_sharing + 1).min(n_splits),
         }
+    }
+
+    /// Its counters, to add what an earlier run has counted.
+    pub(crate) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
     }
 
     pub(super) fn projection(&self) -> &[usize] {
@@ -222,7 +240,7 @@ impl FileScanExec {
             // The same plan runs once more, from the start.
             _ => {
                 state.is_started = vec![false; self.n_partitions()];
-                Arc::default()
+                Arc::new(Handout::of(0..self.n_splits()))
             }
         };
         state.is_started[partition] = true;
@@ -242,12 +260,13 @@ impl FileScanExec {
 }
 
 impl Handout {
+    fn of(splits: Range<usize>) -> Self {
+        Self { left: Mutex::new(splits), shared: Mutex::default() }
+    }
+
     /// The split that the next partition takes for itself.
-    fn next(&self, n_splits: usize) -> Option<usize> {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let split = (*next < n_splits).then_some(*next)?;
-        *next += 1;
-        Some(split)
+    fn next(&self) -> Option<usize> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).next()
     }
 
     /// The reading of a split that `n_sharing` partitions decode together; `start` begins it.
@@ -347,8 +366,7 @@ impl PartitionState {
             let share = |split| self.handout.share(split, self.n_sharing, || start(split));
             return self.shared_split.take().map(share).transpose();
         }
-        let split = self.handout.next(self.table.input.splits.ranges.len());
-        split.map(|split| start(split).map(Arc::new)).transpose()
+        self.handout.next().map(|split| start(split).map(Arc::new)).transpose()
     }
 
     fn cut_to_fetch(&mut self, mut batch: RecordBatch) -> RecordBatch {
@@ -426,14 +444,19 @@ impl ExecutionPlan for FileScanExec {
         if partition >= self.n_partitions() {
             return internal_err!("a scan of {} partitions has no partition {partition}", self.n_partitions());
         }
-        let n_splits = self.table.input.splits.ranges.len();
+        let share = context.session_config().get_extension::<SplitShare>();
+        let (handout, n_sharing) = match &share {
+            Some(share) => (Arc::new(Handout::of(share.0.clone())), 1),
+            None => (self.join_run(partition), self.n_sharing),
+        };
         let state = PartitionState {
             table: self.table.clone(),
-            handout: self.join_run(partition),
-            reading_scan: Arc::new(self.scan_of(None, &context)),
+            handout,
+            // What is read for a share is counted with it.
+            reading_scan: Arc::new(self.scan_of(share.map(|_| partition), &context)),
             scan: self.scan_of(Some(partition), &context),
-            n_sharing: self.n_sharing,
-            shared_split: Some(partition / self.n_sharing).filter(|split| *split < n_splits),
+            n_sharing,
+            shared_split: Some(partition / n_sharing).filter(|split| *split < self.n_splits()),
             reading: None,
             assembler: Assembler::new(&self.table, &self.projection, self.schema.clone()),
             decoding: None,

@@ -1,8 +1,9 @@
 //! A place that a run has for itself: the lock, the folder for staged files, and what is to change.
 //!
 //! Invariant: dropped without a commit, a claim leaves the place as it found it, but for what dead runs had left there,
-//! which it removed.
+//! which it removed, and for kept work.
 
+use super::kept::{KEPT, KeptWork};
 use super::location::Location;
 use super::lock::lock_file;
 use super::record::{JOINED, RECORD};
@@ -176,9 +177,13 @@ impl Claim {
         remove_empty(&self.created);
     }
 
-    /// The record has its name.
+    /// The record has its name. What was kept for the case that it never gets one is not needed any more; should this process
+    /// die before that is gone, who settles the place removes it.
     pub(super) fn mark_committed(&self) {
         self.is_committed.store(true, Ordering::SeqCst);
+        if let Err(error) = KeptWork::of(&self.location).remove() {
+            tracing::warn!("{error}");
+        }
     }
 
     /// All was carried out: the folder for work under way can go.
@@ -216,7 +221,7 @@ fn missing_folders(folder: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Removes what dead runs left; only for who holds the lock, with no record there.
+/// Removes what dead runs left, but for kept work; only for who holds the lock, with no record there.
 pub(super) fn remove_leftovers(area: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(area) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -224,7 +229,7 @@ pub(super) fn remove_leftovers(area: &Path) -> io::Result<()> {
     };
     for entry in entries {
         let path = entry?.path();
-        match path.file_name().is_some_and(|name| name == "lock") {
+        match path.file_name().is_some_and(|name| name == "lock" || name == KEPT) {
             true => {}
             false if path.is_dir() => fs::remove_dir_all(&path)?,
             false => fs::remove_file(&path)?,

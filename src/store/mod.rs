@@ -9,12 +9,16 @@
 //! has its name, the run is committed, and the changes are carried out. A crash before that leaves the old state, a crash
 //! after it is rolled forward by whoever next opens one of the places ([`settle`]).
 //!
+//! What a run has finished and would have to do again after a crash is *kept* beside what it stages ([`KeptWork`]), until the
+//! commit.
+//!
 //! Invariants: a place has one writer at a time; nothing has its final name before the record has; who settles a place
 //! before reading it sees the state before a commit or after it, in all places of the commit.
 //! Not here: what the files hold, and which files an output consists of (`sinks::manifest`).
 
 mod claim;
 mod fault;
+mod kept;
 mod location;
 mod lock;
 mod outbox;
@@ -24,6 +28,7 @@ mod settle;
 mod tests;
 
 pub use claim::{Claim, remove_unfinished};
+pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
 pub(crate) use location::real_path;
 pub use location::{AREA, Location};
 pub(crate) use lock::lock_file;

@@ -3,6 +3,7 @@
 //! A run that is carrying out its own commit holds its locks, and is waited for: it takes as long as its renames do.
 
 use super::claim::remove_leftovers;
+use super::kept::KeptWork;
 use super::location::{AREA, Location, file_area};
 use super::lock::lock_file;
 use super::record::{JOINED, Joined, RECORD, Record, read_json};
@@ -72,6 +73,7 @@ pub(super) fn settle_area(area: &Path) -> Result<bool> {
             Some(_locks) if path.exists() => {
                 tracing::info!("carrying out what a run has committed in {}", area.display());
                 record.carry_out().map_err(|error| unsettled(&path, &error))?;
+                locations.iter().try_for_each(|location| KeptWork::of(location).remove())?;
                 record.remove().map_err(|error| unsettled(&path, &error))?;
                 locations.iter().for_each(tidy);
             }

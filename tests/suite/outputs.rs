@@ -35,7 +35,7 @@ impl Folder {
     }
 
     /// Every file below the folder with its bytes, without those of the inputs.
-    fn tree(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn tree(&self) -> Vec<(String, Vec<u8>)> {
         let files = walkdir::WalkDir::new(self.path()).sort_by_file_name().into_iter().map(Result::unwrap);
         let files = files.filter(|entry| entry.file_type().is_file());
         files

@@ -65,6 +65,11 @@ impl DropRecorder {
         Ok(Self { page, detail: ledger.detail(), schema, columns, position, failures: vec![] })
     }
 
+    /// The page that it writes.
+    pub fn into_page(self) -> Page {
+        self.page
+    }
+
     /// Whether every rule is to be evaluated on every row.
     pub fn wants_all(&self) -> bool {
         self.detail == RejectDetail::All

@@ -30,7 +30,7 @@ pub use order::{Estimate, best};
 pub use program::{COMPUTED, Compared, Program, ProjectedExpr, Rule, Step, StepKind};
 
 use super::coalesce::BatchSize;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Page};
 use crate::exec::admission::ShareSemaphore;
 use crate::logical::{OperatorCall, Resources};
 use datafusion::common::Statistics;
@@ -166,6 +166,16 @@ impl AnnotateExec {
     /// below were started, as nodes nearer to the source come first in the ledger.
     pub(in crate::exec) fn evaluator(&self, partition: usize, context: &TaskContext) -> Result<Evaluator> {
         Ok(Evaluator::new(self, self.recorder(partition, context)?, partition))
+    }
+
+    /// Its counters, to add what an earlier run has counted.
+    pub(in crate::exec) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    /// Its page in the run's drop ledger, for rows that were dropped in an earlier run; `None` if it writes none.
+    pub(in crate::exec) fn page(&self, partition: usize, context: &TaskContext) -> Result<Option<Page>> {
+        Ok(self.recorder(partition, context)?.map(DropRecorder::into_page))
     }
 
     fn recorder(&self, partition: usize, context: &TaskContext) -> Result<Option<DropRecorder>> {

@@ -51,7 +51,7 @@ impl ToBackendExec {
         self.input.downcast_ref::<DeviceExec>().filter(|_| !self.to_gpu)
     }
 
-    pub(super) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+    pub(in crate::exec) fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
         &self.metrics
     }
 }

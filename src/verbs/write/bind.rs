@@ -2,7 +2,7 @@
 
 use super::Write;
 use super::inputs::find_problem;
-use crate::config::SettingError;
+use crate::config::{Attempt, SettingError};
 use crate::diag::{Code, Diagnostic, Span};
 use crate::logical::{Binder, BoundVerb, option_error};
 use crate::sinks::SinkSpec;
@@ -73,7 +73,12 @@ pub(super) fn bind_write(
         let diagnostic: Diagnostic = binder.error(Code::OutputIsInput, problem.message, span);
         return Err(vec![diagnostic.help(problem.help)]);
     }
-    spec.validate(input.schema().as_arrow()).map_err(|problem| {
+    let schema = input.schema().as_arrow();
+    let validated = match binder.attempt() {
+        Attempt::Resume => spec.validate_form(schema),
+        Attempt::First | Attempt::Restart => spec.validate(schema),
+    };
+    validated.map_err(|problem| {
         let code = if problem.exists { Code::OutputExists } else { Code::OptionValue };
         let span = problem.option.map_or(places.path, |option| places.value_of(option));
         let mut lines = problem.message.splitn(2, '\n');
