@@ -48,6 +48,8 @@ pub struct Config {
     pub checkpoint: Checkpoint,
     /// What to do with what an attempt that did not end has kept.
     pub attempt: Attempt,
+    /// Queries read only the files that are new since they last wrote their output, and add to it.
+    pub incremental: bool,
 }
 
 /// When what a run has finished is kept on disk until its commit.
@@ -137,6 +139,7 @@ impl Default for Config {
             nvrtc: None,
             checkpoint: Checkpoint::Auto,
             attempt: Attempt::First,
+            incremental: false,
         }
     }
 }

@@ -9,6 +9,7 @@
 
 mod check;
 mod identity;
+mod incremental;
 mod journal;
 mod work;
 
@@ -31,6 +32,7 @@ use datafusion::logical_expr::{DescribeTable, LogicalPlan};
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::{EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
+use incremental::Increment;
 pub use journal::{ScriptOrigin, UnfinishedRun};
 use std::sync::Arc;
 use std::time::Instant;
@@ -355,6 +357,21 @@ impl Session {
             let opened = self.opened.clone();
             return Ok(Run { schema, stream, plan, work, writes: true, started, opened, hardware: None });
         }
+        let mut note = None;
+        let mut increment = None;
+        if self.config.incremental
+            && let Some(write) = physical::write_of(&plan.logical)
+        {
+            match Increment::of(plan, &write, &self.config)? {
+                Increment::Everything => {}
+                Increment::Nothing => {
+                    let told = format!("{} is up to date: no input file is new", write.spec.location);
+                    return Ok(self.run_of_nothing(told, started));
+                }
+                Increment::New(plan, told) => (increment, note) = (Some(plan), Some(told)),
+            }
+        }
+        let plan = increment.as_ref().unwrap_or(plan);
         let physical = self.plan(plan).await?;
         let chains = exec::checkpointed_chains(&physical);
         let is_share = share.is_some();
@@ -365,8 +382,12 @@ impl Session {
         };
         let work = match begun {
             Begun::Work(work) => *work,
-            Begun::IsComplete(place) => return Ok(self.run_of_nothing(&place, started)),
+            Begun::IsComplete(place) => {
+                let told = format!("{place} is complete: an earlier attempt of this run has committed it");
+                return Ok(self.run_of_nothing(told, started));
+            }
         };
+        note.into_iter().for_each(|told| work.log().note(told));
         let writes = work.writes();
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
         let stream = match is_share {
@@ -378,13 +399,13 @@ impl Session {
         Ok(Run { schema, stream, plan: physical, work, writes, started, opened, hardware })
     }
 
-    /// The run of an output that an earlier attempt has completed.
-    fn run_of_nothing(&self, place: &str, started: Instant) -> Run {
+    /// The run of an output for which there is nothing to do.
+    fn run_of_nothing(&self, told: String, started: Instant) -> Run {
         let schema = Arc::new(Schema::empty());
         let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(schema.clone()));
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
         let work = Work::of_rows(RejectLog::new(None, self.config.strict));
-        work.log().note(format!("{place} is complete: an earlier attempt of this run has committed it"));
+        work.log().note(told);
         Run { schema, stream, plan, work, writes: true, started, opened: self.opened.clone(), hardware: None }
     }
 

@@ -23,6 +23,7 @@ mod suite {
     mod lossless;
     mod memory;
     mod messy;
+    mod new_files;
     mod one_pass;
     mod operators;
     mod outputs;

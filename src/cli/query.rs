@@ -55,10 +55,14 @@ struct AttemptArgs {
     /// Do only a share of the work, such as 2/7, and keep it; `curator merge` writes the output when all shares are done.
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with = "restart")]
     shard: Option<Shard>,
+    /// Read only the files that are new since the query last wrote its output, and add to it.
+    #[arg(long, conflicts_with = "shard")]
+    incremental: bool,
 }
 
 impl AttemptArgs {
     fn apply(&self, config: Config) -> Config {
+        let config = Config { incremental: self.incremental, ..config };
         let attempt = match (self.resume || self.shard.is_some(), self.restart) {
             (true, _) => Attempt::Resume,
             (false, true) => Attempt::Restart,

@@ -170,9 +170,9 @@ impl<'a> Binder<'a> {
         Self { context, source, positions, origin, relations: Arc::new(relations) }
     }
 
-    /// Which attempt at the query this is.
-    pub(crate) fn attempt(&self) -> Attempt {
-        self.context.config.attempt
+    /// Whether an output of an earlier run is expected: it is looked at when the run begins.
+    pub(crate) fn may_find_its_output(&self) -> bool {
+        self.context.config.attempt == Attempt::Resume || self.context.config.incremental
     }
 
     pub(crate) fn reader(&self) -> SqlReader<'_> {

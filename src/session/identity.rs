@@ -6,11 +6,12 @@
 
 use super::Plan;
 use crate::Config;
-use crate::sinks::{InputFile, RunFacts};
+use crate::sinks::{ColumnType, InputFile, RunFacts};
 use crate::sources::FileTable;
 use crate::verb::VerbNode;
 use crate::verbs::write::Write;
 use crate::{Result, dedup::AgainstMode};
+use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
@@ -21,29 +22,33 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// What a plan reads, and what its run is called.
+#[derive(Default)]
 pub(super) struct Identity {
     pub run: String,
-    pub inputs: Vec<InputFile>,
+    pub inputs: BTreeSet<InputFile>,
     /// The indexes that it adds to.
     pub appends_to: Vec<PathBuf>,
     /// Another run of the same query may give other rows.
     pub is_unique: bool,
+    /// The plan with the columns that its files were found to have.
+    text: String,
+    /// What the plan does, whatever files and columns there are.
+    meaning: String,
 }
 
 impl Identity {
     pub fn of(plan: &LogicalPlan) -> Result<Self> {
-        let mut text = format!("{}\n", env!("CARGO_PKG_VERSION"));
-        let (mut inputs, mut appends_to) = (BTreeSet::new(), vec![]);
-        let mut is_unique = false;
-        describe(plan, &mut text, &mut inputs, &mut appends_to, &mut is_unique)?;
-        if is_unique {
+        let mut identity = Self { text: format!("{}\n", env!("CARGO_PKG_VERSION")), ..Self::default() };
+        identity.describe(plan)?;
+        let mut text = std::mem::take(&mut identity.text);
+        if identity.is_unique {
             let _ = writeln!(text, "{:?} {}", SystemTime::now(), std::process::id());
         }
-        for input in &inputs {
+        for input in &identity.inputs {
             let _ = writeln!(text, "{input:?}");
         }
-        let run = format!("{:032x}", xxh3_128(text.as_bytes()));
-        Ok(Self { run, inputs: inputs.into_iter().collect(), appends_to, is_unique })
+        identity.run = format!("{:032x}", xxh3_128(text.as_bytes()));
+        Ok(identity)
     }
 
     /// What the manifests of its outputs say of the run before it has begun.
@@ -54,55 +59,75 @@ impl Identity {
             version: Some(env!("CARGO_PKG_VERSION").to_string()),
             query_xxh3_128: query.as_ref().map(|text| format!("{:032x}", xxh3_128(text.as_bytes()))),
             query,
+            plan_xxh3_128: Some(format!("{:032x}", xxh3_128(self.meaning.as_bytes()))),
+            columns: columns_written(&plan.logical),
             settings: settings(config),
-            inputs: self.inputs.clone(),
+            inputs: self.inputs.iter().cloned().collect(),
             ..RunFacts::default()
+        }
+    }
+
+    fn describe(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let mut views = vec![];
+        plan.apply_with_subqueries(|node| {
+            node.apply_expressions(|expr| {
+                self.is_unique |= expr.exists(|part| Ok(changes_between_runs(part)))?;
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+            match (node, VerbNode::of(node)) {
+                (LogicalPlan::TableScan(scan), _) => {
+                    let provider = source_as_provider(&scan.source)?;
+                    if let Some(table) = provider.downcast_ref::<FileTable>() {
+                        self.read(table);
+                    } else if let Some(view) = provider.get_logical_plan() {
+                        views.push(view.into_owned());
+                    } else {
+                        self.note(&format!("{provider:?}"));
+                    }
+                    let _ = writeln!(self.text, "{} {}", node.display(), node.schema());
+                }
+                // Where rows go says nothing of what they are.
+                (_, Some(verb)) if verb.verb.as_any().is::<Write>() => {}
+                (_, Some(verb)) => {
+                    self.note(&format!("{:?}", verb.verb));
+                    let against = verb.verb.index().filter(|against| against.mode == AgainstMode::Append);
+                    self.appends_to.extend(against.map(|against| PathBuf::from(&against.path)));
+                }
+                (LogicalPlan::Projection(projection), None) => {
+                    let _ = writeln!(self.text, "{} {}", node.display(), node.schema());
+                    // Columns that only pass are as many as the files have.
+                    let made = projection.expr.iter().filter(|expr| !matches!(expr, Expr::Column(_)));
+                    made.for_each(|expr| self.meaning.push_str(&format!("{expr}\n")));
+                }
+                (_, None) => {
+                    let _ = writeln!(self.text, "{} {}", node.display(), node.schema());
+                    let _ = writeln!(self.meaning, "{}", node.display());
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        views.iter().try_for_each(|view| self.describe(view))
+    }
+
+    fn read(&mut self, table: &FileTable) {
+        // Standard input, a pipe: what they give they give once.
+        self.is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !Path::new(path).is_file());
+        self.inputs.extend(files_of(table));
+        self.note(&format!("{} {:?}", table.location(), table.format()));
+    }
+
+    fn note(&mut self, what: &str) {
+        for text in [&mut self.text, &mut self.meaning] {
+            text.push_str(what);
+            text.push('\n');
         }
     }
 }
 
-fn describe(
-    plan: &LogicalPlan,
-    text: &mut String,
-    inputs: &mut BTreeSet<InputFile>,
-    appends_to: &mut Vec<PathBuf>,
-    is_unique: &mut bool,
-) -> Result<()> {
-    let mut views = vec![];
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(provider) = source_as_provider(&scan.source)
-        {
-            if let Some(table) = provider.downcast_ref::<FileTable>() {
-                // Standard input, a pipe: what they give they give once.
-                *is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !Path::new(path).is_file());
-                inputs.extend(files_of(table));
-                let _ = writeln!(text, "{} {:?}", table.location(), table.format());
-            } else if let Some(view) = provider.get_logical_plan() {
-                views.push(view.into_owned());
-            } else {
-                let _ = writeln!(text, "{provider:?}");
-            }
-        }
-        node.apply_expressions(|expr| {
-            *is_unique |= expr.exists(|part| Ok(changes_between_runs(part)))?;
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        match VerbNode::of(node) {
-            // Where rows go says nothing of what they are.
-            Some(verb) if verb.verb.as_any().is::<Write>() => {}
-            Some(verb) => {
-                let _ = writeln!(text, "{:?}", verb.verb);
-                let against = verb.verb.index().filter(|against| against.mode == AgainstMode::Append);
-                appends_to.extend(against.map(|against| PathBuf::from(&against.path)));
-            }
-            None => {
-                let _ = writeln!(text, "{} {}", node.display(), node.schema());
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    views.iter().try_for_each(|view| describe(view, text, inputs, appends_to, is_unique))
+/// The columns that a plan's `INTO` writes.
+fn columns_written(plan: &LogicalPlan) -> Vec<ColumnType> {
+    let column = |field: &FieldRef| ColumnType { name: field.name().clone(), data_type: field.data_type().to_string() };
+    VerbNode::of(plan).map_or_else(Vec::new, |write| write.rows().schema().fields().iter().map(column).collect())
 }
 
 /// Whether a call may give something else in another run: `random()`, `now()`.
@@ -113,7 +138,8 @@ fn changes_between_runs(expr: &Expr) -> bool {
     }
 }
 
-fn files_of(table: &FileTable) -> impl Iterator<Item = InputFile> {
+/// The files of a source, as they are now.
+pub(super) fn files_of(table: &FileTable) -> impl Iterator<Item = InputFile> {
     table.files().map(|(path, n_bytes, modified)| {
         let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
         let modified_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok());

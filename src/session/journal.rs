@@ -44,31 +44,38 @@ impl Journal {
     /// What another attempt would do otherwise than the one of this journal.
     fn differences(&self, now: &Journal) -> Vec<String> {
         let (then, facts) = (&self.facts, &now.facts);
-        let mut found = vec![];
-        if then.version != facts.version {
-            let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "unknown".into());
-            found.push(format!("curator {} began it, and this is {}", name(&then.version), name(&facts.version)));
-        }
-        if then.query != facts.query {
-            found.push("the query has changed".into());
-        }
-        for name in then.settings.keys().chain(facts.settings.keys()).collect::<std::collections::BTreeSet<_>>() {
-            let (before, after) = (then.settings.get(name), facts.settings.get(name));
-            if before != after {
-                let shown =
-                    |value: Option<&String>| value.map_or("its default".to_string(), |value| format!("'{value}'"));
-                found.push(format!("the setting {name} is {}, and was {}", shown(after), shown(before)));
-            }
-        }
+        let mut found = query_differences(then, facts);
         found.extend(input_differences(&then.inputs, &facts.inputs));
         if found.is_empty() {
             found.extend(chain_differences(&self.chains, &now.chains));
         }
         if found.is_empty() && then.run != facts.run {
-            found.push("what the query uses has changed: a LET, DEFINE, parameter or index".into());
+            found.push("the columns that the inputs are found to have are others".into());
         }
         found
     }
+}
+
+/// What two runs do otherwise, whatever files they read.
+pub(super) fn query_differences(then: &RunFacts, now: &RunFacts) -> Vec<String> {
+    let mut found = vec![];
+    if then.version != now.version {
+        let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "unknown".into());
+        found.push(format!("curator {} began it, and this is {}", name(&then.version), name(&now.version)));
+    }
+    if then.query != now.query {
+        found.push("the query has changed".into());
+    } else if then.plan_xxh3_128 != now.plan_xxh3_128 {
+        found.push("what the query uses has changed: a LET, DEFINE, parameter or index".into());
+    }
+    for name in then.settings.keys().chain(now.settings.keys()).collect::<std::collections::BTreeSet<_>>() {
+        let (before, after) = (then.settings.get(name), now.settings.get(name));
+        if before != after {
+            let shown = |value: Option<&String>| value.map_or("its default".to_string(), |value| format!("'{value}'"));
+            found.push(format!("the setting {name} is {}, and was {}", shown(after), shown(before)));
+        }
+    }
+    found
 }
 
 fn input_differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
@@ -90,12 +97,17 @@ fn input_differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
         }
     }
     found.extend(now.keys().filter(|path| !then.contains_key(*path)).map(|path| format!("'{path}' is a new input")));
-    if found.len() > N_NAMED {
-        let n_more = found.len() - N_NAMED;
-        found.truncate(N_NAMED);
-        found.push(format!("… and {n_more} more inputs"));
+    shorten(found)
+}
+
+/// Names a few of many inputs.
+pub(super) fn shorten(mut inputs: Vec<String>) -> Vec<String> {
+    if inputs.len() > N_NAMED {
+        let n_more = inputs.len() - N_NAMED;
+        inputs.truncate(N_NAMED);
+        inputs.push(format!("… and {n_more} more inputs"));
     }
-    found
+    inputs
 }
 
 fn chain_differences(then: &[CheckpointedChain], now: &[CheckpointedChain]) -> Vec<String> {

@@ -96,7 +96,10 @@ impl Work {
         let rejects = match &write.rejects {
             Some(folder) => {
                 let claim = outbox.claim(&Location::folder(folder))?;
-                Some(RejectsFolder::open(claim, write.spec.options.overwrite)?)
+                Some(match write.spec.appends {
+                    true => RejectsFolder::extend(claim)?,
+                    false => RejectsFolder::open(claim, write.spec.options.overwrite)?,
+                })
             }
             None => None,
         };
@@ -261,7 +264,7 @@ fn is_complete(identity: &Identity, write: &WriteTarget) -> Result<bool> {
             spec.location
         )));
     }
-    if spec.committed_run()?.as_ref() == Some(&identity.run) {
+    if spec.committed()?.and_then(|facts| facts.run).as_ref() == Some(&identity.run) {
         return Ok(true);
     }
     spec.check_free().map(|()| false)

@@ -26,7 +26,7 @@ impl Existing {
 
     /// Of a folder for rejects, which may hold other things too.
     pub fn of_rejects(folder: &Path) -> Existing {
-        let is_of_rejects = |path: &String| path == REJECTS_FILE || path.starts_with(DROPPED);
+        let is_of_rejects = |path: &String| is_rejects_file(path) || path.starts_with(DROPPED);
         let files = data_files(folder).into_iter().filter(is_of_rejects).collect();
         Self::listed(folder, Kind::Rejects, files)
     }
@@ -82,8 +82,21 @@ impl Existing {
     }
 }
 
-/// The name of the file of rejects.
-pub(crate) const REJECTS_FILE: &str = "rejects.jsonl";
+/// The name of the file of rejects of the first run into a folder, and of those that add to it: `rejects_00001.jsonl`.
+pub(super) fn rejects_file(n_before: usize) -> String {
+    match n_before {
+        0 => "rejects.jsonl".into(),
+        n => format!("rejects_{n:05}.jsonl"),
+    }
+}
+
+/// Whether a file of a folder of rejects holds what could not be read.
+pub(super) fn is_rejects_file(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix("rejects").and_then(|rest| rest.strip_suffix(".jsonl")) else { return false };
+    let is_number = |number: &str| number.len() >= 5 && number.bytes().all(|byte| byte.is_ascii_digit());
+    rest.is_empty() || rest.strip_prefix('_').is_some_and(is_number)
+}
+
 /// How the folders of the drop ledger begin.
 pub(crate) const DROPPED: &str = "dropped";
 

@@ -10,7 +10,7 @@
 //! Invariant: what is in a folder follows from its rows alone.
 
 use super::file::CompleteFile;
-use super::parts::{OutputWriter, PartNames};
+use super::parts::{OutputWriter, PartNames, PartsThere};
 use super::scratch::{Extent, Scratch};
 use super::slices::{Slice, plain_schema};
 use super::spec::Layout;
@@ -38,18 +38,33 @@ const NULL_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// A partitioned output being written.
 pub(super) struct HiveWriter {
-    layout: Layout,
-    claim: Arc<Claim>,
+    folders: Folders,
     /// `lang=`, and where the column is.
     partition_columns: Arc<[(String, usize)]>,
     file_columns: Vec<usize>,
-    file_schema: SchemaRef,
     plain_schema: SchemaRef,
     partitions: HashMap<String, Partition>,
     n_open: usize,
     held_bytes: usize,
     max_held_bytes: usize,
     scratch: Option<Scratch>,
+}
+
+/// Opens the output of each folder.
+struct Folders {
+    layout: Layout,
+    schema: SchemaRef,
+    claim: Arc<Claim>,
+    /// What earlier runs left in them.
+    there: PartsThere,
+}
+
+impl Folders {
+    fn open(&self, key: &str) -> Result<OutputWriter> {
+        let (claim, ending) = (Arc::clone(&self.claim), self.layout.ending());
+        let names = PartNames::folder(claim, PathBuf::from(key), ending, &self.there);
+        OutputWriter::create(&self.layout, self.schema.clone(), names)
+    }
 }
 
 /// The rows of one folder.
@@ -72,7 +87,12 @@ struct Collected {
 }
 
 impl HiveWriter {
-    pub fn create(layout: Layout, schema: &Schema, partition_by: &[String], claim: Arc<Claim>) -> Result<HiveWriter> {
+    pub fn create(
+        layout: Layout,
+        schema: &Schema,
+        partition_by: &[String],
+        (claim, there): (Arc<Claim>, PartsThere),
+    ) -> Result<HiveWriter> {
         let index_of = |name: &String| schema.index_of(name).map_err(|error| bug!("{error}"));
         let partition_columns = partition_by
             .iter()
@@ -86,13 +106,12 @@ impl HiveWriter {
         let is_partition = |column: &usize| partition_columns.iter().any(|(_, other)| other == column);
         let file_columns: Vec<usize> = (0..schema.fields().len()).filter(|column| !is_partition(column)).collect();
         let file_schema = schema.project(&file_columns).map_err(|error| bug!("{error}"))?;
+        let plain_schema = plain_schema(&file_schema);
         Ok(HiveWriter {
-            layout,
-            claim,
+            folders: Folders { layout, schema: Arc::new(file_schema), claim, there },
             partition_columns,
             file_columns,
-            plain_schema: plain_schema(&file_schema),
-            file_schema: Arc::new(file_schema),
+            plain_schema,
             partitions: HashMap::new(),
             n_open: 0,
             held_bytes: 0,
@@ -141,7 +160,7 @@ impl HiveWriter {
             return Ok(Rows::Collected(Collected::default()));
         }
         self.n_open += 1;
-        let output = open_output(&self.layout, &self.file_schema, &self.claim, key)?;
+        let output = self.folders.open(key)?;
         Ok(Rows::Written(Box::new(output)))
     }
 
@@ -149,7 +168,7 @@ impl HiveWriter {
     fn spill(&mut self) -> Result<()> {
         let scratch = match &mut self.scratch {
             Some(scratch) => scratch,
-            None => self.scratch.insert(Scratch::create(self.claim.staging())?),
+            None => self.scratch.insert(Scratch::create(self.folders.claim.staging())?),
         };
         for partition in self.partitions.values_mut() {
             if let Rows::Collected(collected) = &mut partition.rows
@@ -172,19 +191,12 @@ impl HiveWriter {
                 Rows::Collected(collected) => later.push((key, collected)),
             }
         }
-        let (layout, schema, scratch) = (&self.layout, &self.file_schema, self.scratch.as_ref());
-        let write = |(key, collected): (String, Collected)| {
-            write_collected(open_output(layout, schema, &self.claim, &key)?, collected, scratch)
-        };
+        let (folders, scratch) = (&self.folders, self.scratch.as_ref());
+        let write = |(key, collected): (String, Collected)| write_collected(folders.open(&key)?, collected, scratch);
         let written: Result<Vec<Vec<CompleteFile>>> = later.into_par_iter().map(write).collect();
         complete.extend(written?.into_iter().flatten());
         Ok(complete)
     }
-}
-
-fn open_output(layout: &Layout, schema: &SchemaRef, claim: &Arc<Claim>, key: &str) -> Result<OutputWriter> {
-    let names = PartNames::folder(Arc::clone(claim), PathBuf::from(key), layout.ending());
-    OutputWriter::create(layout, schema.clone(), names)
 }
 
 /// Writes the parts of one folder, now that all its rows are there.
@@ -301,7 +313,9 @@ mod tests {
             let outbox = Outbox::new("test");
             let claim = outbox.claim(&Location::folder(&root.path().join(format))).unwrap();
             let layout = spec.layout().unwrap();
-            let mut hive = HiveWriter::create(layout, &rows.schema(), &["k".to_string()], claim.clone()).unwrap();
+            let mut hive =
+                HiveWriter::create(layout, &rows.schema(), &["k".to_string()], (claim.clone(), PartsThere::default()))
+                    .unwrap();
             hive.max_held_bytes = 10_000;
             for start in (0..1000).step_by(30) {
                 hive.write(&rows.slice(start, 30.min(1000 - start))).unwrap();

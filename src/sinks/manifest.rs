@@ -8,8 +8,9 @@
 //! Not here: looking for what is in the way (`existing.rs`), checking an output against its manifest (`verify.rs`).
 
 use super::WrittenFile;
-use super::existing::Existing;
+use super::existing::{Existing, is_rejects_file, rejects_file};
 use super::file::{CompleteFile, Target};
+use super::parts::PartsThere;
 use crate::store::Claim;
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
@@ -44,12 +45,21 @@ pub struct RunFacts {
     /// The version of curator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The names of the runs that wrote the parts before those of this one, the first first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier_runs: Vec<String>,
     /// The statement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// Its XXH3-128.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_xxh3_128: Option<String>,
+    /// The hash of what the statement means, whatever files it finds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_xxh3_128: Option<String>,
+    /// The columns of the rows, with their types.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnType>,
     /// Settings that can change what is written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -62,6 +72,15 @@ pub struct RunFacts {
     /// Lines that could not be read, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rejected: BTreeMap<String, u64>,
+}
+
+/// A column of an output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnType {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: String,
 }
 
 /// A file that a run read.
@@ -84,6 +103,27 @@ pub struct RuleCount {
     pub rows_in: u64,
     /// Rows that went on.
     pub rows_out: u64,
+}
+
+impl RunFacts {
+    /// What a run and those before it say together.
+    fn after(&self, earlier: &RunFacts) -> RunFacts {
+        let mut all = self.clone();
+        all.earlier_runs = earlier.earlier_runs.iter().chain(&earlier.run).cloned().collect();
+        let known = earlier.inputs.iter().filter(|file| !self.inputs.iter().any(|other| other.path == file.path));
+        all.inputs.extend(known.cloned().collect::<Vec<_>>());
+        all.inputs.sort();
+        for rule in &mut all.rules {
+            if let Some(before) = earlier.rules.iter().find(|before| before.step == rule.step) {
+                rule.rows_in += before.rows_in;
+                rule.rows_out += before.rows_out;
+            }
+        }
+        for (reason, n) in &earlier.rejected {
+            *all.rejected.entry(reason.clone()).or_default() += n;
+        }
+        all
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -156,6 +196,8 @@ pub(super) struct StagedPlace {
     pub file: Option<PathBuf>,
     /// What an earlier run left there, relative to the root.
     pub old_files: BTreeSet<String>,
+    /// The manifest of earlier runs, if what they left stays.
+    pub earlier: Option<Arc<Manifest>>,
     pub format: Option<&'static str>,
     pub compression: Option<&'static str>,
     /// The folder of this run's rejects.
@@ -165,6 +207,10 @@ pub(super) struct StagedPlace {
 impl StagedOutput {
     pub(super) fn new(place: Option<StagedPlace>, mut files: Vec<CompleteFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        if place.as_ref().is_some_and(|place| place.earlier.is_some()) {
+            // A file without rows says that there are none; here others are.
+            files.retain(|file| file.n_rows > 0);
+        }
         Self { place, files }
     }
 
@@ -192,15 +238,21 @@ impl StagedOutput {
             None => PathBuf::from(MANIFEST),
         };
         // A folder without any rejects needs no manifest that says so.
-        let is_empty = self.files.is_empty() && place.kind == Kind::Rejects;
-        if is_folder && !place.old_files.is_empty() {
+        let is_empty = self.files.is_empty() && place.kind == Kind::Rejects && place.earlier.is_none();
+        let (mut listed, facts) = match &place.earlier {
+            Some(earlier) => {
+                claim.remove(Path::new(MANIFEST));
+                (earlier.files.clone(), &facts.after(&earlier.facts))
+            }
+            None => (vec![], facts),
+        };
+        if is_folder && !place.old_files.is_empty() && place.earlier.is_none() {
             claim.remove(Path::new(MANIFEST));
             place.old_files.iter().for_each(|file| claim.remove(Path::new(file)));
         }
         if is_empty {
             return Ok(());
         }
-        let mut listed = vec![];
         for file in &self.files {
             let Some(name) = &file.name else { return Err(bug!("{} was not staged", file.path.display())) };
             claim.publish(name);
@@ -237,6 +289,12 @@ fn manifest_text(place: &StagedPlace, facts: &RunFacts, files: Vec<ManifestFile>
 }
 
 impl StagedPlace {
+    /// The parts that stay.
+    pub fn parts_there(&self) -> PartsThere {
+        let files = self.earlier.iter().flat_map(|earlier| &earlier.files);
+        PartsThere::of(files.map(|file| file.path.as_str()))
+    }
+
     /// Nobody has put anything in the way since the place was looked at.
     fn check_still_free(&self) -> Result<()> {
         let place = self.claim.shown().display();
@@ -266,13 +324,35 @@ pub struct RejectsFolder {
 impl RejectsFolder {
     /// What is in a claimed folder is replaced only if it is ours and `overwrite` is asked for.
     pub fn open(claim: Arc<Claim>, overwrite: bool) -> Result<Self> {
+        Self::with(claim, overwrite, None)
+    }
+
+    /// What earlier runs have left in a claimed folder stays.
+    pub fn extend(claim: Arc<Claim>) -> Result<Self> {
+        let earlier = Manifest::of_folder(claim.root()).map(Arc::new);
+        Self::with(claim, true, earlier)
+    }
+
+    fn with(claim: Arc<Claim>, may_exist: bool, earlier: Option<Arc<Manifest>>) -> Result<Self> {
         let shown = claim.shown().display().to_string();
-        if let Some(problem) = Existing::of_rejects(claim.root()).rejects_problem(&shown, overwrite) {
+        let found = Existing::of_rejects(claim.root());
+        if let Some(problem) = found.rejects_problem(&shown, may_exist) {
             return Err(Error::Data(problem));
         }
-        let old_files = Existing::of_rejects(claim.root()).into_files();
-        let (file, format, compression, rejects) = (None, None, None, None);
-        Ok(Self { place: StagedPlace { claim, kind: Kind::Rejects, file, old_files, format, compression, rejects } })
+        let old_files = found.into_files();
+        let (kind, file, format, compression, rejects) = (Kind::Rejects, None, None, None, None);
+        Ok(Self { place: StagedPlace { claim, kind, file, old_files, earlier, format, compression, rejects } })
+    }
+
+    /// The place of some files of it, which all are listed together.
+    pub(super) fn place_of_parts(&self) -> StagedPlace {
+        StagedPlace { old_files: BTreeSet::new(), ..self.place.clone() }
+    }
+
+    /// The name of the next file of rejects.
+    pub(crate) fn next_rejects_file(&self) -> String {
+        let files = self.place.earlier.iter().flat_map(|earlier| &earlier.files);
+        rejects_file(files.filter(|file| is_rejects_file(&file.path)).count())
     }
 
     /// The claim that it is written under.

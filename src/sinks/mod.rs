@@ -33,9 +33,9 @@ mod text;
 mod validate;
 mod verify;
 
-pub(crate) use existing::{DROPPED, REJECTS_FILE};
+pub(crate) use existing::DROPPED;
 pub(crate) use json::{json_values, write_json_lines};
-pub use manifest::{InputFile, RejectsFolder, RuleCount, RunFacts, StagedOutput};
+pub use manifest::{ColumnType, InputFile, RejectsFolder, RuleCount, RunFacts, StagedOutput};
 pub use options::{Compression, Format, SinkOptions};
 pub(crate) use scratch::{Extent, Scratch};
 pub use source_lines::{OutputColumn, SourceLines};
@@ -120,7 +120,9 @@ impl Sink {
             };
             let (format, compression) = (Some(layout.format.name()), Some(layout.compression.name()));
             let (old_files, rejects) = (found.into_files(), spec.options.rejects.clone());
-            place = Some(StagedPlace { claim, kind: Kind::Output, file, old_files, format, compression, rejects });
+            let earlier = spec.appends.then(|| Manifest::of_folder(claim.root())).flatten().map(Arc::new);
+            let kind = Kind::Output;
+            place = Some(StagedPlace { claim, kind, file, old_files, earlier, format, compression, rejects });
         }
         Self::open(layout, schema, &spec.options.partition_by, place, Path::new(""))
     }
@@ -136,9 +138,7 @@ impl Sink {
         let location = format!("{}/", claim.shown().join(below).display());
         let spec = SinkSpec { options, ..SinkSpec::new(location) };
         let layout = spec.layout().map_err(|problem| Error::Data(problem.message))?;
-        let (file, old_files, rejects) = (None, Default::default(), None);
-        let (format, compression) = (None, None);
-        let place = StagedPlace { claim, kind: Kind::Rejects, file, old_files, format, compression, rejects };
+        let place = folder.place_of_parts();
         Self::open(layout, schema, &[], Some(place), below)
     }
 
@@ -154,16 +154,17 @@ impl Sink {
         let closed = Arc::new(AtomicBool::new(false));
         let claim = place.as_ref().map(|place| Arc::clone(&place.claim));
         let claimed = || claim.clone().ok_or_else(|| bug!("an output on disk without a claim"));
+        let there = place.as_ref().map(StagedPlace::parts_there).unwrap_or_default();
         let writer = if partition_by.is_empty() {
             let names = match &layout.place {
                 Place::Stdout => PartNames::stdout(closed.clone()),
                 Place::Stream(path) => PartNames::stream(path.clone(), closed.clone()),
                 Place::File(path) => PartNames::file(claimed()?, path.clone()),
-                Place::Folder(_) => PartNames::folder(claimed()?, below.to_path_buf(), layout.ending()),
+                Place::Folder(_) => PartNames::folder(claimed()?, below.to_path_buf(), layout.ending(), &there),
             };
             Writer::One(Box::new(OutputWriter::create(&layout, schema.clone(), names)?))
         } else {
-            Writer::Hive(Box::new(HiveWriter::create(layout, &schema, partition_by, claimed()?)?))
+            Writer::Hive(Box::new(HiveWriter::create(layout, &schema, partition_by, (claimed()?, there))?))
         };
         Ok(Sink {
             schema,
@@ -232,8 +233,8 @@ impl SinkSpec {
         }
     }
 
-    /// The name of the run that has written what is there, if a run has and all of it is there.
-    pub fn committed_run(&self) -> Result<Option<String>> {
+    /// What the run says of itself that has written what is there, if a run has and all of it is there.
+    pub fn committed(&self) -> Result<Option<RunFacts>> {
         let Some(path) = self.path() else { return Ok(None) };
         settle_around(&path)?;
         let manifest = match self.is_folder() {
@@ -251,7 +252,7 @@ impl SinkSpec {
             std::fs::metadata(file).is_ok_and(|found| found.len() == n_bytes)
         };
         let is_whole = manifest.files.iter().all(|file| is_there(&file.path, file.n_bytes));
-        Ok(manifest.facts.run.filter(|_| is_whole))
+        Ok(is_whole.then_some(manifest.facts))
     }
 }
 

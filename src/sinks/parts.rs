@@ -11,7 +11,8 @@ use crate::Result;
 use crate::store::Claim;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -44,9 +45,10 @@ impl PartNames {
         PartNames { kind: Kind::File { claim, path }, next_part: 0 }
     }
 
-    /// Numbered files in the folder `below` a claimed one.
-    pub fn folder(claim: Arc<Claim>, below: PathBuf, ending: String) -> PartNames {
-        PartNames { kind: Kind::Folder { claim, below, ending }, next_part: 0 }
+    /// Numbered files in the folder `below` a claimed one, after those that are there and stay.
+    pub fn folder(claim: Arc<Claim>, below: PathBuf, ending: String, there: &PartsThere) -> PartNames {
+        let next_part = there.0.get(&below).copied().unwrap_or_default();
+        PartNames { kind: Kind::Folder { claim, below, ending }, next_part }
     }
 
     /// Opens the next part.
@@ -66,6 +68,25 @@ impl PartNames {
                 Target::create(claim, &name, path)
             }
         }
+    }
+}
+
+/// How many parts of earlier runs stay in each folder.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PartsThere(Arc<HashMap<PathBuf, usize>>);
+
+impl PartsThere {
+    /// Of files that have these names.
+    pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut there: HashMap<PathBuf, usize> = HashMap::new();
+        for path in names.map(Path::new) {
+            let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            let number = name.strip_prefix("part-").and_then(|rest| rest.split('.').next()?.parse::<usize>().ok());
+            let (Some(number), Some(folder)) = (number, path.parent()) else { continue };
+            let n_parts = there.entry(folder.to_path_buf()).or_default();
+            *n_parts = (number + 1).max(*n_parts);
+        }
+        Self(Arc::new(there))
     }
 }
 

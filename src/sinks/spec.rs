@@ -18,6 +18,8 @@ pub struct SinkSpec {
     pub options: SinkOptions,
     /// The rows bring the lines that they were read from.
     pub lines: Option<Arc<SourceLines>>,
+    /// The rows are added to what earlier runs have written there.
+    pub appends: bool,
 }
 
 /// The kind of place a location is.
@@ -91,7 +93,7 @@ impl Layout {
 impl SinkSpec {
     /// An output with default options.
     pub fn new(location: impl Into<String>) -> SinkSpec {
-        SinkSpec { location: location.into(), options: SinkOptions::default(), lines: None }
+        SinkSpec { location: location.into(), options: SinkOptions::default(), lines: None, appends: false }
     }
 
     /// The file or folder; `None` for standard output, pipes and devices.

@@ -163,7 +163,7 @@ impl SinkSpec {
             return Err(SinkProblem::of("rejects", format!("`{rejects}` is a file, not a folder")));
         }
         settle_around(folder).map_err(|error| SinkProblem::of("rejects", error.to_string()))?;
-        match Existing::of_rejects(folder).rejects_problem(rejects, self.options.overwrite) {
+        match Existing::of_rejects(folder).rejects_problem(rejects, self.options.overwrite || self.appends) {
             Some(problem) => Err(SinkProblem::of("rejects", problem)),
             None => Ok(()),
         }
@@ -195,7 +195,7 @@ impl SinkSpec {
             },
             Place::Folder(path) => match Existing::of_folder(path) {
                 Existing::Nothing => Ok(()),
-                Existing::Ours { .. } if overwrite => Ok(()),
+                Existing::Ours { .. } if overwrite || self.appends => Ok(()),
                 Existing::Ours { .. } => Err(SinkProblem::existing(format!(
                     "`{location}` holds an earlier output: add WITH (overwrite = true) to replace it"
                 ))),

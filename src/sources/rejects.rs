@@ -9,7 +9,7 @@
 //!
 //! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
-use crate::sinks::{REJECTS_FILE, RejectsFolder, StagedFile, StagedOutput};
+use crate::sinks::{RejectsFolder, StagedFile, StagedOutput};
 use crate::store::{KeptFile, KeptPart};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -213,7 +213,7 @@ impl RejectLog {
         let mut state = self.lock();
         let (Some(mut scratch), Some(folder)) = (state.scratch.take(), &self.destination) else { return Ok(None) };
         let staged = scratch.write_sorted(folder, &state.file_names)?;
-        state.summary.written_to = Some(folder.claim().shown().join(REJECTS_FILE));
+        state.summary.written_to = Some(folder.claim().shown().join(folder.next_rejects_file()));
         Ok(Some(staged))
     }
 
@@ -288,18 +288,19 @@ impl Scratch {
             fields.insert("raw_hex".into(), hexadecimal(&reject.raw).into());
         }
         let line = format!("{record}\n");
-        self.writer.write_all(line.as_bytes()).map_err(|e| Error::io(REJECTS_FILE, e))?;
+        self.writer.write_all(line.as_bytes()).map_err(|e| Error::io("rejects", e))?;
         self.entries.push((file_id, reject.line, reject.byte_offset, self.n_bytes, line.len() as u64));
         self.n_bytes += line.len() as u64;
         Ok(())
     }
 
     fn write_sorted(&mut self, folder: &RejectsFolder, file_names: &[String]) -> Result<StagedOutput> {
-        let shown = folder.claim().shown().join(REJECTS_FILE);
+        let name = folder.next_rejects_file();
+        let shown = folder.claim().shown().join(&name);
         let failed = |e: std::io::Error| Error::io(&shown, e);
         self.writer.flush().map_err(failed)?;
         let scratch = self.writer.get_mut();
-        let mut out = StagedFile::create(folder, REJECTS_FILE)?;
+        let mut out = StagedFile::create(folder, &name)?;
         self.entries.sort_by_key(|(file, line, offset, _, _)| (&file_names[*file as usize], *line, *offset));
         let mut line = Vec::new();
         for (_, _, _, start, n_bytes) in &self.entries {
@@ -381,7 +382,7 @@ mod tests {
             log.report(reject("a", line, &[b'x'; 50])).unwrap();
         }
         commit(&log, &outbox);
-        let text = fs::read_to_string(folder.path().join(REJECTS_FILE)).unwrap();
+        let text = fs::read_to_string(folder.path().join("rejects.jsonl")).unwrap();
         let lines: Vec<u64> = text
             .lines()
             .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["line"].as_u64().unwrap())

@@ -142,6 +142,24 @@ impl Splits {
         (picked, files)
     }
 
+    /// What splits hold of some of the files, and those files. Pieces keep their numbers.
+    pub fn of_files(&self, is_wanted: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
+        let (mut kept, mut files) = (Self::default(), Vec::new());
+        for range in &self.ranges {
+            let first = kept.pieces.len();
+            for piece in self.pieces[range.clone()].iter().filter(|piece| is_wanted(piece.file)) {
+                if files.last() != Some(&piece.file) {
+                    files.push(piece.file);
+                }
+                kept.pieces.push(Piece { file: files.len() - 1, ..piece.clone() });
+            }
+            if kept.pieces.len() > first {
+                kept.ranges.push(first..kept.pieces.len());
+            }
+        }
+        (kept, files)
+    }
+
     /// Whether a file is one piece.
     pub fn is_whole(&self, file: usize) -> bool {
         let at = self.pieces.partition_point(|piece| piece.file < file);
@@ -195,6 +213,16 @@ mod tests {
         assert_eq!(ranges(&[4, 25, 4, 4], None), [0..1, 1..2, 2..3, 3..4, 4..6]);
         assert!(ranges(&[], None).is_empty());
         assert_eq!(ranges(&[0, 0, 9, 3], None), [0..3, 3..4]);
+    }
+
+    #[test]
+    fn some_files_keep_the_numbers_of_their_pieces() {
+        let file = |number, file| Piece { number, file, extent: Extent::Whole };
+        let pieces = vec![file(0, 0), file(1, 1), file(2, 2), file(3, 2), file(4, 3)];
+        let splits = Splits { pieces, ranges: vec![0..2, 2..3, 3..4, 4..5] };
+        let (kept, files) = splits.of_files(|file| file == 0 || file == 2);
+        assert_eq!(kept.pieces, [file(0, 0), file(2, 1), file(3, 1)]);
+        assert_eq!((kept.ranges, files), (vec![0..1, 1..2, 2..3], vec![0, 2]));
     }
 
     #[test]

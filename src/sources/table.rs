@@ -142,6 +142,15 @@ impl FileTable {
         table
     }
 
+    /// The same source with some of its files alone, chosen by name. Columns stay those of all files.
+    pub fn only(&self, is_wanted: impl Fn(&str) -> bool) -> FileTable {
+        let (splits, files) = self.input.splits.of_files(|file| is_wanted(&self.input.files[file].name));
+        let files = files.into_iter().map(|file| self.input.files[file].clone()).collect();
+        let mut input = Input::new(files, self.input.compression, self.input.adapt);
+        (input.splits, input.delimiter) = (splits, self.input.delimiter);
+        FileTable { input: Arc::new(input), ..self.clone() }
+    }
+
     fn lay_out_columns(&mut self) {
         let data = self.reader.schema();
         let mut fields: Vec<FieldRef> = data.fields().iter().cloned().collect();

@@ -111,6 +111,12 @@ pub trait Verb: AnyVerb + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether rows that come in a later run can be given to it alone: what it says of a row does not depend on earlier
+    /// ones, or it remembers those itself.
+    fn takes_later_rows_alone(&self) -> bool {
+        false
+    }
+
     /// The executor over planned inputs.
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>>;
 }

@@ -33,6 +33,10 @@ impl Verb for RecordedFilter {
         true
     }
 
+    fn takes_later_rows_alone(&self) -> bool {
+        true
+    }
+
     fn expressions(&self) -> Vec<Expr> {
         vec![self.predicate.clone()]
     }

@@ -50,7 +50,10 @@ fn line_of(id: u64) -> String {
             words.join(" ")
         }
     };
-    format!("{{\"id\": {id}, \"lang\": \"{}\", \"text\": \"{text}\"}}\n", if id % 7 == 0 { "de" } else { "en" })
+    format!(
+        "{{\"id\": {id}, \"lang\": \"{}\", \"text\": \"{text}\"}}\n",
+        if id.is_multiple_of(7) { "de" } else { "en" }
+    )
 }
 
 type Tree = Vec<(String, Vec<u8>)>;

@@ -31,7 +31,7 @@ fn analyzed(location: &str, sql: &str) -> String {
     context.register_table("other", table(&["id", "score"])).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let plan = runtime.block_on(context.state().create_logical_plan(sql)).unwrap();
-    let verb = Write { location: location.to_string(), options: vec![], lines: None };
+    let verb = Write { location: location.to_string(), options: vec![], lines: None, appends: false };
     let write = verb_plan(verb, vec![plan]).unwrap();
     let plan = KeepSourceLines::new(hook).analyze(write, &ConfigOptions::default()).unwrap();
     plan.display_indent().to_string()

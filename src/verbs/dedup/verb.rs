@@ -6,7 +6,7 @@
 //! Not here: the finding (`exec/`).
 
 use super::exec::{DedupColumns, Deduplication};
-use crate::dedup::{Against, AgainstMode, ExtraColumn, Keep, Method};
+use crate::dedup::{Against, AgainstMode, ExtraColumn, Keep, KeepWhich, Method};
 use crate::verb::{Planning, RowOrder, Verb};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field};
@@ -148,6 +148,13 @@ impl Verb for Dedup {
 
     fn index(&self) -> Option<&Against> {
         self.request.against.as_ref()
+    }
+
+    // What the index remembers is older, so it stays; and nothing is told of whole clusters.
+    fn takes_later_rows_alone(&self) -> bool {
+        let request = &self.request;
+        let appends = request.against.as_ref().is_some_and(|against| against.mode == AgainstMode::Append);
+        appends && request.keep.which == KeepWhich::First && request.keep.by.is_empty() && request.extra.is_empty()
     }
 
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>> {

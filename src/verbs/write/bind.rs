@@ -2,7 +2,7 @@
 
 use super::Write;
 use super::inputs::find_problem;
-use crate::config::{Attempt, SettingError};
+use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Span};
 use crate::logical::{Binder, BoundVerb, option_error};
 use crate::sinks::SinkSpec;
@@ -74,9 +74,9 @@ pub(super) fn bind_write(
         return Err(vec![diagnostic.help(problem.help)]);
     }
     let schema = input.schema().as_arrow();
-    let validated = match binder.attempt() {
-        Attempt::Resume => spec.validate_form(schema),
-        Attempt::First | Attempt::Restart => spec.validate(schema),
+    let validated = match binder.may_find_its_output() {
+        true => spec.validate_form(schema),
+        false => spec.validate(schema),
     };
     validated.map_err(|problem| {
         let code = if problem.exists { Code::OutputExists } else { Code::OptionValue };
@@ -87,6 +87,6 @@ pub(super) fn bind_write(
     })?;
     // The order in which options are written says nothing; one order makes equal outputs equal plans.
     options.sort();
-    let verb = Write { location: spec.location, options, lines: None };
+    let verb = Write { location: spec.location, options, lines: None, appends: false };
     verb_plan(verb, vec![input]).map_err(|error| binder.blame().explain(error, places.path))
 }

@@ -22,6 +22,8 @@ pub struct Write {
     pub options: Vec<(String, String)>,
     /// The rows bring the lines that they were read from (`KeepSourceLines`).
     pub lines: Option<Arc<SourceLines>>,
+    /// The rows are added to what earlier runs have written.
+    pub appends: bool,
 }
 
 impl Write {
@@ -32,7 +34,7 @@ impl Write {
 
     /// The options as the sink takes them.
     pub fn spec(&self) -> Result<SinkSpec, Error> {
-        let mut spec = SinkSpec { lines: self.lines.clone(), ..SinkSpec::new(&self.location) };
+        let mut spec = SinkSpec { lines: self.lines.clone(), appends: self.appends, ..SinkSpec::new(&self.location) };
         for (name, value) in &self.options {
             spec.options.set(name, value).map_err(|_| bug!("the binder let option `{name}` = `{value}` pass"))?;
         }
@@ -49,6 +51,9 @@ impl Verb for Write {
         let mut details = format!("'{}'", self.location);
         for (name, value) in &self.options {
             let _ = write!(details, ", {name} = {value}");
+        }
+        if self.appends {
+            details.push_str(", added to what is there");
         }
         if let Some(lines) = &self.lines {
             let _ = write!(details, ", {lines}");
