@@ -8,7 +8,10 @@ use curator::{Config, Language, Session};
 use std::path::Path;
 use std::process::Command;
 
-const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/cql.md"];
+const DOCUMENTS: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/cql.md", "docs/runs.md"];
+
+/// Those whose commands are run.
+const WITH_COMMANDS: [&str; 2] = ["README.md", "docs/runs.md"];
 
 fn read(document: &str) -> String {
     std::fs::read_to_string(root().join(document)).unwrap()
@@ -67,10 +70,13 @@ fn every_query_in_the_documents_is_right() {
 }
 
 #[test]
-fn every_command_in_the_readme_prints_what_is_shown() {
+fn every_command_in_the_documents_prints_what_is_shown() {
     let _alone = writing_alone();
     let mut wrong = Vec::new();
-    for (line, block) in blocks(&read("README.md"), "console") {
+    let of_document = |document: &'static str| {
+        blocks(&read(document), "console").into_iter().map(move |(line, block)| (document, line, block))
+    };
+    for (document, line, block) in WITH_COMMANDS.into_iter().flat_map(of_document) {
         let mut printed = String::new();
         for shown in block.lines() {
             if let Some(command) = shown.strip_prefix("$ ") {
@@ -80,7 +86,7 @@ fn every_command_in_the_readme_prints_what_is_shown() {
             // Times are the machine's; `…` stands for the rest.
             let varies = ["ms", "µs", " s,"].iter().any(|unit| shown.contains(unit)) || shown.trim() == "…";
             if !varies && !printed.lines().any(|line| line.trim_end() == shown.trim_end()) {
-                wrong.push(format!("README.md:{line}: not printed: {shown}\n  printed:\n{printed}"));
+                wrong.push(format!("{document}:{line}: not printed: {shown}\n  printed:\n{printed}"));
                 break;
             }
         }
