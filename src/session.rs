@@ -29,7 +29,6 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DescribeTable, LogicalPlan};
-use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::{EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use futures::StreamExt;
 use incremental::Increment;
@@ -313,7 +312,8 @@ impl Session {
         while let Some(batch) = run.next().await {
             batch?;
         }
-        Ok((exec::explain::analyzed(run.plan.as_ref()), run.report()))
+        let plans: Vec<String> = run.plans.iter().map(|plan| exec::explain::analyzed(plan.as_ref())).collect();
+        Ok((plans.concat(), run.report()))
     }
 
     /// The plan after analyzer and optimizer.
@@ -352,10 +352,9 @@ impl Session {
                 SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
             let schema = stream.schema();
-            let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(stream.schema()));
             let work = Work::of_rows(RejectLog::new(None, self.config.strict));
             let opened = self.opened.clone();
-            return Ok(Run { schema, stream, plan, work, writes: true, started, opened, hardware: None });
+            return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware: None });
         }
         let mut note = None;
         let mut increment = None;
@@ -377,8 +376,11 @@ impl Session {
         let is_share = share.is_some();
         let begun = match (physical::write_of(&plan.logical), share) {
             (Some(write), None) => Work::begin(self, plan, &write, purpose, chains)?,
-            (Some(write), Some(share)) => Work::begin_share(self, plan, &write, chains, share)?,
-            (None, _) => Begun::Work(Box::new(Work::of_rows(RejectLog::new(None, self.config.strict)))),
+            (Some(write), Some(share)) => Work::begin_share(self, plan, &write, chains, share).await?,
+            (None, Some(_)) => {
+                return Err(Error::Data("a share of a run needs a query that writes: its last verb is INTO".into()));
+            }
+            (None, None) => Begun::Work(Box::new(Work::of_rows(RejectLog::new(None, self.config.strict)))),
         };
         let work = match begun {
             Begun::Work(work) => *work,
@@ -390,23 +392,22 @@ impl Session {
         note.into_iter().for_each(|told| work.log().note(told));
         let writes = work.writes();
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
-        let stream = match is_share {
-            true => exec::keep_only(&physical, &task)?,
-            false => execute_stream(physical.clone(), task)?,
+        let (plans, stream) = match is_share {
+            true => (exec::checkpoints_of(&physical), exec::keep_only(&physical, &task)?),
+            false => (vec![physical.clone()], execute_stream(physical, task)?),
         };
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
         let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
-        Ok(Run { schema, stream, plan: physical, work, writes, started, opened, hardware })
+        Ok(Run { schema, stream, plans, work, writes, started, opened, hardware })
     }
 
     /// The run of an output for which there is nothing to do.
     fn run_of_nothing(&self, told: String, started: Instant) -> Run {
         let schema = Arc::new(Schema::empty());
-        let plan: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(schema.clone()));
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
         let work = Work::of_rows(RejectLog::new(None, self.config.strict));
         work.log().note(told);
-        Run { schema, stream, plan, work, writes: true, started, opened: self.opened.clone(), hardware: None }
+        Run { schema, stream, plans: vec![], work, writes: true, started, opened: self.opened.clone(), hardware: None }
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -444,7 +445,8 @@ async fn planned(state: &SessionState, plan: &Plan) -> Result<Arc<dyn ExecutionP
 pub struct Run {
     schema: SchemaRef,
     stream: SendableRecordBatchStream,
-    plan: Arc<dyn ExecutionPlan>,
+    /// What is executed: of a share of a run, the parts of its plan whose work is kept.
+    plans: Vec<Arc<dyn ExecutionPlan>>,
     work: Work,
     writes: bool,
     started: Instant,
@@ -489,7 +491,7 @@ impl Run {
                     if self.writes {
                         self.opened.forget();
                     }
-                    let steps = exec::report(self.plan.as_ref(), self.work.log()).steps;
+                    let steps = exec::report(&self.plans, self.work.log()).steps;
                     let ended = self.work.end(&steps);
                     self.work.give_up();
                     ended.err().map(Err)
@@ -500,13 +502,13 @@ impl Run {
 
     /// A handle that tells how far the run is while `next` is awaited elsewhere.
     pub fn progress(&self) -> impl Fn() -> Progress + Send + Sync + 'static {
-        let plan = self.plan.clone();
-        move || exec::progress(plan.as_ref())
+        let plans = self.plans.clone();
+        move || exec::progress(&plans)
     }
 
     /// What happened, once `next` gave `None`.
     pub fn report(&self) -> Report {
-        let mut report = exec::report(self.plan.as_ref(), self.work.log());
+        let mut report = exec::report(&self.plans, self.work.log());
         let rejected = self.work.rejected();
         report.rejected = rejected.by_kind.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
         report.rejected_examples = rejected.first;

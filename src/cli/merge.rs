@@ -2,9 +2,9 @@
 
 use super::args::{OutputArgs, SessionArgs};
 use super::interrupt::Interrupt;
-use super::process;
 use super::query::tell;
 use super::run::{Display, Outcome, run_statement};
+use super::{process, terminal};
 use crate::config::{Attempt, Checkpoint};
 use crate::diag::SourceText;
 use crate::session::{ScriptOrigin, UnfinishedRun};
@@ -29,7 +29,11 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let unfinished = UnfinishedRun::at(&args.output)?;
+    let Some(unfinished) = UnfinishedRun::at(&args.output)? else {
+        // A job that was put back into the queue may come twice.
+        terminal::say(&format!("{} is complete", args.output.display()));
+        return Ok(ExitCode::SUCCESS);
+    };
     let ScriptOrigin { name, text, is_sql, parameters, folder } = unfinished.script()?.clone();
     let mut config = Config { attempt: Attempt::Resume, checkpoint: Checkpoint::On, ..args.session.config() };
     for (name, value) in unfinished.settings() {

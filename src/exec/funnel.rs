@@ -19,6 +19,7 @@ use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
+use std::sync::Arc;
 
 /// Operators that keep every row, unless they carry a limit.
 const PLUMBING: &[&str] = &[
@@ -41,19 +42,22 @@ const PLUMBING: &[&str] = &[
     "WindowAggExec",
 ];
 
-/// What a run did, from its plan and its log. Rejects and the time are the caller's to add.
-pub fn report(plan: &dyn ExecutionPlan, log: &RunLog) -> Report {
+/// What a run did, from the plans that it executed and its log. Rejects and the time are the caller's to add.
+pub fn report(plans: &[Arc<dyn ExecutionPlan>], log: &RunLog) -> Report {
     let mut steps = vec![];
-    let rows_out = walk(plan, &mut steps);
+    let rows_out = plans.iter().map(|plan| walk(plan.as_ref(), &mut steps)).sum();
     let (files, dropped, contamination) = (log.files(), log.dropped(), log.contamination());
     Report { steps, files, dropped, contamination, notes: log.notes(), rows_out, ..Report::default() }
 }
 
-/// How far a running plan is.
-pub fn progress(plan: &dyn ExecutionPlan) -> Progress {
-    let mut progress = Progress { rows_kept: rows_so_far(plan), ..Progress::default() };
+/// How far running plans are.
+pub fn progress(plans: &[Arc<dyn ExecutionPlan>]) -> Progress {
+    let mut progress = Progress::default();
     let mut all_known = true;
-    add_sources(plan, &mut progress, &mut all_known);
+    for plan in plans {
+        progress.rows_kept += rows_so_far(plan.as_ref());
+        add_sources(plan.as_ref(), &mut progress, &mut all_known);
+    }
     if !all_known {
         progress.bytes_total = None;
     }

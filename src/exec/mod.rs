@@ -25,7 +25,9 @@ pub use annotate::{
     AnnotateExec, AnnotateOptions, COMPUTED, Compared, Estimate, Program, ProjectedExpr, Rule, Step as ProgramStep,
     StepKind, best,
 };
-pub use checkpoint::{CheckpointExec, CheckpointedChain, Checkpoints, Shard, checkpointed_chains, keep_only};
+pub use checkpoint::{
+    CheckpointExec, CheckpointedChain, Checkpoints, Shard, checkpointed_chains, checkpoints_of, keep_only,
+};
 pub use coalesce::{BatchSize, slice_bytes};
 pub use device::{
     DeviceExec, Engine, GroupStates, MEMORY_UNIT_BYTES, Segment, Sizing, State, ToBackendExec, share_of_device,

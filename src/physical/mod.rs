@@ -9,6 +9,7 @@
 mod checkpoint_splits;
 mod device_program;
 mod fence_sorts;
+mod free_memory;
 mod gather_in_order;
 mod hardware;
 mod lower;

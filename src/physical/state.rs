@@ -2,12 +2,14 @@
 //!
 //! One place says which of DataFusion's habits we change, and why.
 
+use super::free_memory;
 use super::hardware::Hardware;
 use super::lower::Lowering;
 use super::{
     CheckpointSplits, FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards,
     YieldInJoins,
 };
+use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
@@ -97,7 +99,10 @@ fn build(
     config: &Config,
     operators: &Registry,
 ) -> Result<SessionState> {
-    let mut session = base.with_target_partitions(config.threads.get()).with_batch_size(config.batch_rows.get());
+    // What is kept by one thread must be of use to many: a plan for one has no positions where one for several has them.
+    let least = if config.checkpoint == Checkpoint::On { 2 } else { 1 };
+    let n_partitions = config.threads.get().max(least);
+    let mut session = base.with_target_partitions(n_partitions).with_batch_size(config.batch_rows.get());
     let options = session.options_mut();
     // JSON's field names are case-sensitive; so are ours.
     options.sql_parser.enable_ident_normalization = false;
@@ -241,20 +246,12 @@ fn with_line(source: &Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, Lin
 fn runtime(config: &Config) -> Result<Arc<RuntimeEnv>> {
     const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
     let mut builder = RuntimeEnvBuilder::new();
-    if let Some(limit_bytes) = config.memory_limit_bytes.or_else(most_of_free_memory) {
+    if let Some(limit_bytes) = config.memory_limit_bytes.or_else(free_memory::most_of_it) {
         // Fair: an operator that can spill gets its share, and cannot starve the others.
         let pool = TrackConsumersPool::new(FairSpillPool::new(limit_bytes), NAMED_IN_ERRORS);
         builder = builder.with_memory_pool(Arc::new(pool));
     }
     Ok(builder.build_arc()?)
-}
-
-/// 80 % of what the system says is free; `None` where it does not say.
-fn most_of_free_memory() -> Option<usize> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: usize = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024 / 10 * 8)
 }
 
 #[cfg(test)]

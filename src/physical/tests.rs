@@ -36,7 +36,7 @@ fn run(sql: &str) -> Arc<dyn ExecutionPlan> {
 }
 
 fn funnel(sql: &str) -> Vec<(String, u64, u64)> {
-    let report = report(run(sql).as_ref(), &RunLog::default());
+    let report = report(&[run(sql)], &RunLog::default());
     assert_eq!(report.rows_out, report.steps.last().unwrap().rows_out);
     report.steps.into_iter().map(|step| (step.label, step.rows_in, step.rows_out)).collect()
 }

@@ -8,7 +8,7 @@ use crate::sinks::{InputFile, RunFacts, SinkSpec};
 use crate::store::KeptWork;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files that are named one by one.
@@ -23,6 +23,9 @@ pub(super) struct Journal {
     /// Of a run that is done share by share: what `curator merge` runs in the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptOrigin>,
+    /// How many shares there were the last time that one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_shares: Option<usize>,
 }
 
 /// A script as it was given to a run, to be run again somewhere else.
@@ -68,7 +71,7 @@ pub(super) fn query_differences(then: &RunFacts, now: &RunFacts) -> Vec<String> 
     } else if then.plan_xxh3_128 != now.plan_xxh3_128 {
         found.push("what the query uses has changed: a LET, DEFINE, parameter or index".into());
     }
-    for name in then.settings.keys().chain(now.settings.keys()).collect::<std::collections::BTreeSet<_>>() {
+    for name in then.settings.keys().chain(now.settings.keys()).collect::<BTreeSet<_>>() {
         let (before, after) = (then.settings.get(name), now.settings.get(name));
         if before != after {
             let shown = |value: Option<&String>| value.map_or("its default".to_string(), |value| format!("'{value}'"));
@@ -127,11 +130,21 @@ pub(super) fn join(kept: &KeptWork, now: &Journal, shown: &Path) -> Result<()> {
     let Some(then) = kept.journal::<Journal>()? else { return kept.write_journal(now) };
     let differences = then.differences(now);
     if differences.is_empty() {
-        // A share was done first, and now the whole is, or the other way round.
-        return if then.script.is_none() && now.script.is_some() { kept.write_journal(now) } else { Ok(()) };
+        // A share was done first, and now the whole is, or the other way round; or the shares are others.
+        let is_known = now.script.is_none() || (then.script.is_some() && then.n_shares == now.n_shares);
+        return if is_known { Ok(()) } else { kept.write_journal(now) };
     }
+    if progress(kept, &then).0 == 0 && kept.shares_under_way()?.is_empty() {
+        // Nothing is lost.
+        kept.remove()?;
+        return kept.write_journal(now);
+    }
+    let again = match &now.script {
+        None => "`--restart` begins again from the start".to_string(),
+        Some(_) => format!("to begin again from the start, end all shares and remove '{}'", kept.folder().display()),
+    };
     Err(Error::Data(format!(
-        "{}: a run did not end here, and this one cannot go on with its work:\n  {}\n`--restart` begins again from the start",
+        "{}: a run did not end here, and this one cannot go on with its work:\n  {}\n{again}",
         shown.display(),
         differences.join("\n  ")
     )))
@@ -166,15 +179,16 @@ pub struct UnfinishedRun {
 }
 
 impl UnfinishedRun {
-    /// The one at this place, a folder or a file that it was to write.
-    pub fn at(place: &Path) -> Result<Self> {
+    /// The one at this place, a folder or a file that it was to write; `None` if a run has ended there and nothing is left.
+    pub fn at(place: &Path) -> Result<Option<Self>> {
         let is_bare_folder = place.is_dir() && !place.to_string_lossy().ends_with('/');
         let written = format!("{}{}", place.display(), if is_bare_folder { "/" } else { "" });
-        let location = SinkSpec::new(written).location_on_disk();
-        let kept = location.map(|location| KeptWork::of(&location));
+        let output = SinkSpec::new(written);
+        let kept = output.location_on_disk().map(|location| KeptWork::of(&location));
         let journal = kept.as_ref().map(KeptWork::journal::<Journal>).transpose()?.flatten();
         match (kept, journal) {
-            (Some(kept), Some(journal)) => Ok(Self { journal, kept, shown: place.to_path_buf() }),
+            (Some(kept), Some(journal)) => Ok(Some(Self { journal, kept, shown: place.to_path_buf() })),
+            _ if output.committed()?.is_some() => Ok(None),
             _ => Err(Error::Data(format!(
                 "{}: nothing is kept here of a run that has not ended; `curator query --shard 1/3 QUERY.cql` begins one",
                 place.display()
@@ -193,18 +207,16 @@ impl UnfinishedRun {
         if let Some(share) = self.kept.shares_under_way()?.first() {
             return Err(Error::Data(format!("{shown}: {share} is still at work; merge when it has ended")));
         }
-        let missing: Vec<(usize, usize)> =
-            self.journal.chains.iter().flat_map(|chain| self.missing_of(chain)).collect();
-        if missing.is_empty() {
+        let (n_kept, n_units) = progress(&self.kept, &self.journal);
+        if n_kept == n_units {
             return Ok(script);
         }
-        let (n_kept, n_units) = progress(&self.kept, &self.journal);
-        let ranges: Vec<String> = missing.iter().take(N_NAMED).map(|range| show_range(*range)).collect();
-        let more = if missing.len() > N_NAMED { ", …" } else { "" };
+        let shares: Vec<String> = self.missing_shares().iter().map(Shard::to_string).collect();
+        let more = if shares.len() > N_NAMED { ", …" } else { "" };
         Err(Error::Data(format!(
-            "{shown}: {n_kept} of {n_units} units are finished; missing: {}{more}. Run the shares again that have not \
-             ended: finished units are not repeated",
-            ranges.join(", ")
+            "{shown}: {n_kept} of {n_units} units are finished; missing are those of --shard {}{more}. Run these shares \
+             again: finished units are not repeated",
+            shares[..shares.len().min(N_NAMED)].join(", ")
         )))
     }
 
@@ -213,22 +225,16 @@ impl UnfinishedRun {
         &self.journal.facts.settings
     }
 
-    /// Neighbouring units without a record.
-    fn missing_of(&self, chain: &CheckpointedChain) -> Vec<(usize, usize)> {
-        let complete = self.kept.complete_splits(&chain.name);
-        let mut missing: Vec<(usize, usize)> = vec![];
-        for unit in (0..chain.n_units).filter(|unit| !complete.contains(unit)) {
-            match missing.last_mut() {
-                Some((_, last)) if *last + 1 == unit => *last = unit,
-                _ => missing.push((unit, unit)),
-            }
-        }
-        missing
+    /// The shares that have units without a record.
+    fn missing_shares(&self) -> BTreeSet<Shard> {
+        let count = self.journal.n_shares.unwrap_or(1);
+        let chains = self.journal.chains.iter();
+        let missing = chains.flat_map(|chain| {
+            let complete = self.kept.complete_splits(&chain.name);
+            (0..chain.n_units).filter(move |unit| !complete.contains(unit))
+        });
+        missing.map(|unit| Shard::that_has(unit, count)).collect()
     }
-}
-
-fn show_range((first, last): (usize, usize)) -> String {
-    if first == last { first.to_string() } else { format!("{first}–{last}") }
 }
 
 /// The name of the lock of a share.

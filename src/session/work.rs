@@ -16,15 +16,17 @@ use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
 use crate::sources::{RejectLog, RejectSummary};
-use crate::store::{Claim, KeptWork, Location, Outbox};
+use crate::store::{Claim, KeptWork, Location, Lock, Outbox};
 use crate::{Error, Result};
 use datafusion::prelude::SessionConfig;
-use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a share of a run waits for others that begin at the same time.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a share of a run waits for others that begin at the same time: there may be hundreds of them.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long it waits for another process to leave the same share.
+const SHORT_PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub(super) struct Work {
 struct Share {
     shard: Shard,
     place: String,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// How a run begins.
@@ -86,12 +88,12 @@ impl Work {
     ) -> Result<Begun> {
         let identity = Identity::of(&plan.logical)?;
         let attempt = session.config.attempt;
-        if attempt == Attempt::Resume && purpose == Purpose::Commit && is_complete(&identity, write)? {
+        if attempt == Attempt::Resume && purpose == Purpose::Commit && is_complete(&identity, plan, write)? {
             return Ok(Begun::IsComplete(write.spec.location.clone()));
         }
         let outbox = Arc::new(Outbox::new(&identity.run));
         let claim = write.spec.claim(&outbox)?.filter(|_| purpose == Purpose::Commit);
-        let journal = Journal { facts: identity.facts(plan, &session.config), chains, script: None };
+        let journal = Journal { facts: identity.facts(plan, &session.config), chains, script: None, n_shares: None };
         let kept = claim.map(|claim| keep(&claim, attempt, &identity, &journal)).transpose()?.flatten();
         let rejects = match &write.rejects {
             Some(folder) => {
@@ -127,7 +129,7 @@ impl Work {
     }
 
     /// Joins those who do shares of the run, or is the first of them. Nothing is committed.
-    pub fn begin_share(
+    pub async fn begin_share(
         session: &Session,
         plan: &Plan,
         write: &WriteTarget,
@@ -135,19 +137,19 @@ impl Work {
         (shard, script): (Shard, ScriptOrigin),
     ) -> Result<Begun> {
         let (identity, place) = (Identity::of(&plan.logical)?, write.spec.location.clone());
-        if is_complete(&identity, write)? {
+        if is_complete(&identity, plan, write)? {
             return Ok(Begun::IsComplete(place));
         }
         if chains.is_empty() {
             return Err(Error::Data(format!(
                 "{place}: there is nothing to share out: no source has several splits (one packed file is one; see the \
-                 setting blocksize)"
+                 setting blocksize), or the query ends early (LIMIT)"
             )));
         }
         let facts = identity.facts(plan, &session.config);
-        let journal = Journal { facts, chains, script: Some(script) };
+        let journal = Journal { facts, chains, script: Some(script), n_shares: Some(shard.count) };
         let outbox = Outbox::new(&identity.run);
-        let Some(claim) = claim_in_turn(write, &outbox)? else {
+        let Some(claim) = claim_in_turn(write, &outbox).await? else {
             return Err(Error::Data(format!("{place}: shares of a run need a file or a folder to write to")));
         };
         let kept = KeptWork::of_claim(&claim);
@@ -159,7 +161,7 @@ impl Work {
                 "{place}: {other} is at work; all shares of a run are of the same number"
             )));
         }
-        let Some(lock) = kept.lock_share(&name)? else {
+        let Some(lock) = lock_in_turn(&kept, &name).await? else {
             return Err(Error::Data(format!("{place}: another process works on share {shard}")));
         };
         // Others may begin now.
@@ -253,9 +255,9 @@ impl Work {
     }
 }
 
-/// Whether an earlier attempt has committed the output. If not, nothing of another run may be in the way; and the query must
-/// be one that gives the same rows each time.
-fn is_complete(identity: &Identity, write: &WriteTarget) -> Result<bool> {
+/// Whether an earlier attempt has committed the output, in the form that the query asks for. If not, nothing of another run
+/// may be in the way; and the query must be one that gives the same rows each time.
+fn is_complete(identity: &Identity, plan: &Plan, write: &WriteTarget) -> Result<bool> {
     let spec = &write.spec;
     if identity.is_unique {
         return Err(Error::Data(format!(
@@ -264,7 +266,9 @@ fn is_complete(identity: &Identity, write: &WriteTarget) -> Result<bool> {
             spec.location
         )));
     }
-    if spec.committed()?.and_then(|facts| facts.run).as_ref() == Some(&identity.run) {
+    let is_of_this_query =
+        |then: RunFacts| then.run.as_ref() == Some(&identity.run) && then.query.as_deref() == plan.text.as_deref();
+    if spec.committed()?.is_some_and(is_of_this_query) {
         return Ok(true);
     }
     spec.check_free().map(|()| false)
@@ -290,12 +294,23 @@ fn keep(claim: &Claim, attempt: Attempt, identity: &Identity, journal: &Journal)
 }
 
 /// Takes the output for a moment: shares of one run often begin at the same time.
-fn claim_in_turn(write: &WriteTarget, outbox: &Outbox) -> Result<Option<Arc<Claim>>> {
+async fn claim_in_turn(write: &WriteTarget, outbox: &Outbox) -> Result<Option<Arc<Claim>>> {
     let began = Instant::now();
     loop {
         match write.spec.claim(outbox) {
-            Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+            Err(Error::Data(_)) if began.elapsed() < PATIENCE => tokio::time::sleep(PAUSE).await,
             claimed => return claimed,
+        }
+    }
+}
+
+/// Takes a share. The one who has it may be about to end, and who asks only whether it is taken takes it for a moment.
+async fn lock_in_turn(kept: &KeptWork, name: &str) -> Result<Option<Lock>> {
+    let began = Instant::now();
+    loop {
+        match kept.lock_share(name)? {
+            None if began.elapsed() < SHORT_PATIENCE => tokio::time::sleep(PAUSE).await,
+            locked => return Ok(locked),
         }
     }
 }

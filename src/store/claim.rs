@@ -5,12 +5,12 @@
 
 use super::kept::{KEPT, KeptWork};
 use super::location::Location;
-use super::lock::lock_file;
+use super::lock::{Lock, lock_file};
 use super::record::{JOINED, RECORD};
 use super::settle::settle;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ pub struct Claim {
     /// The record has its name: what is left is for whoever settles the place.
     is_committed: AtomicBool,
     // Dropped last: the place is free only when it has been tidied up.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// What a commit does in one place, all paths below its root.

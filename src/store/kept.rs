@@ -16,7 +16,7 @@
 use super::claim::Claim;
 use super::fault;
 use super::location::Location;
-use super::lock::lock_file;
+use super::lock::{Lock, lock_file};
 use super::record::read_json;
 use super::sync_folder;
 use crate::{Error, Result, bug};
@@ -50,6 +50,11 @@ impl KeptWork {
         Self { folder: location.area.join(KEPT) }
     }
 
+    /// Where it is, for messages.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// What was noted about the run; `None` if nothing is kept.
     pub fn journal<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         read_json(&self.folder.join(JOURNAL))
@@ -76,7 +81,7 @@ impl KeptWork {
     }
 
     /// Takes one share of the splits for this process; `None` if another process works on it.
-    pub fn lock_share(&self, share: &str) -> Result<Option<File>> {
+    pub fn lock_share(&self, share: &str) -> Result<Option<Lock>> {
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         lock_file(&self.folder.join(format!("{share}.lock")))
     }

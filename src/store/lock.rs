@@ -9,8 +9,14 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// A file that this process has locked, until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
 /// Locks a file, made if it is missing; `None` if somebody else has it locked.
-pub(crate) fn lock_file(path: &Path) -> Result<Option<File>> {
+pub(crate) fn lock_file(path: &Path) -> Result<Option<Lock>> {
     let failed = |error| Error::io(path, error);
     loop {
         if let Some(folder) = path.parent() {
@@ -29,7 +35,7 @@ pub(crate) fn lock_file(path: &Path) -> Result<Option<File>> {
         let locked = file.metadata().map_err(failed)?;
         let is_same = |now: std::fs::Metadata| (now.dev(), now.ino()) == (locked.dev(), locked.ino());
         if std::fs::metadata(path).is_ok_and(is_same) {
-            return Ok(Some(file));
+            return Ok(Some(Lock { _file: file }));
         }
     }
 }

@@ -31,6 +31,7 @@ pub use claim::{Claim, remove_unfinished};
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
 pub(crate) use location::real_path;
 pub use location::{AREA, Location};
+pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use outbox::Outbox;
 pub(crate) use settle::settle_within;

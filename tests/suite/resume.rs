@@ -168,6 +168,22 @@ fn what_is_finished_is_not_read_again() {
     assert!(notes.contains("units were finished by an earlier attempt"), "{notes}");
 }
 
+#[test]
+fn what_one_thread_has_kept_is_of_use_to_many() {
+    let folder = folder("");
+    let text =
+        "SET blocksize = '64kB'; SET batch_bytes = '32kB'; FROM 'in/*.jsonl' |> WHERE words(text) >= 5 |> INTO 'out/'";
+    for threads in [["1", "4"], ["4", "1"]] {
+        run(&folder, &["--threads", threads[0], "-e", text]).ok();
+        let expected = made(&folder);
+        forget(&folder);
+        run_with_fault(&folder, &["--threads", threads[0], "--resume", "-e", text], "abort-kept:9");
+        run(&folder, &["--threads", threads[1], "--resume", "-e", text]).ok();
+        assert_same(&made(&folder), &expected, "other threads");
+        forget(&folder);
+    }
+}
+
 /// How many units the query has, as EXPLAIN says.
 fn n_units(folder: &Folder) -> usize {
     let text = query("").replace("FROM kept", "SET checkpoint = 'on'; EXPLAIN FROM kept").replace("'out/'", "'other/'");
@@ -200,7 +216,9 @@ fn an_output_that_is_complete_is_left_alone_by_resume() {
     assert_same(&made(&folder), &expected, "nothing to do");
     // Without the flag it is an output in the way, as ever.
     assert!(run(&folder, &["q.cql"]).wrong().contains("holds an earlier output"));
-    // And another query does not take it for its own.
+    // And another query does not take it for its own, nor one for other files.
+    let other = query(", format = 'parquet'");
+    assert!(run(&folder, &["--resume", "-e", &other]).wrong().contains("holds an earlier output"));
     let other = query("").replace(">= 5", ">= 6");
     assert!(run(&folder, &["--resume", "-e", &other]).wrong().contains("holds an earlier output"));
 }
@@ -240,7 +258,9 @@ fn finished_work_is_not_thrown_away_without_being_asked() {
     let expected = uninterrupted(&folder);
     run_with_fault(&folder, &["--resume", "q.cql"], "abort-kept:9");
     let told = run(&folder, &["q.cql"]).wrong();
-    for part in ["out/: a run did not end here", "8 of ", "`--resume` goes on", "`--restart` throws"] {
+    for part in
+        ["out/: a run did not end here", " units of its work are finished", "`--resume` goes on", "`--restart` throws"]
+    {
         assert!(told.contains(part), "{told}");
     }
     run(&folder, &["--restart", "--report", "report.json", "q.cql"]).ok();
@@ -365,15 +385,16 @@ fn a_merge_needs_every_share_once() {
     run_with_fault(&folder, &["--shard", "2/3", "q.cql"], "abort-kept:4");
     run(&folder, &["--shard", "3/3", "q.cql"]).ok();
     let told = folder.run(&["merge", "out"]).wrong();
-    assert!(told.contains("units are finished; missing: ") && told.contains("Run the shares again"), "{told}");
+    assert!(told.contains("units are finished; missing are those of --shard 2/3. Run"), "{told}");
     assert_nothing_visible(&folder);
     // Begun again, as a job that was put back into the queue; and one that had ended: it has nothing to do.
     let told = folder.run(&["query", "--shard", "2/3", "q.cql"]);
-    assert!(told.stderr.contains("3 of them by an earlier attempt"), "{}", told.stderr);
+    assert!(told.stderr.contains(" of them by an earlier attempt") && !told.stderr.contains(" 0 of them"), "{}", told.stderr);
     run(&folder, &["--shard", "3/3", "q.cql"]).ok();
     folder.run(&["merge", "-q", "out"]).ok();
     assert_same(&made(&folder), &expected, "merged");
-    assert!(folder.run(&["merge", "out"]).wrong().contains("nothing is kept here"));
+    let again = folder.run(&["merge", "out"]);
+    assert!(again.code == Some(0) && again.stderr.contains("out is complete"), "{}", again.stderr);
     let told = folder.run(&["query", "--shard", "3/3", "q.cql"]);
     assert!(told.code == Some(0) && told.stderr.contains("out/ is complete"), "{}", told.stderr);
 }
@@ -386,6 +407,7 @@ fn shares_are_of_one_query_and_of_one_number() {
         (&["--shard", "1/3", "--restart", "q.cql"], "cannot be used with"),
         (&["--shard", "1/3", "-e", "FROM 'in/*.jsonl' |> INTO 'a/'; FROM 'in/*.jsonl' |> INTO 'b/'"], "one statement"),
         (&["--shard", "1/3", "-e", "FROM 'x.jsonl' |> INTO 'a/'"], "nothing to share out"),
+        (&["--shard", "1/3", "-e", "FROM 'in/*.jsonl'"], "its last verb is INTO"),
     ] {
         let wrong = run(&folder, arguments).wrong();
         assert!(wrong.contains(told), "{wrong}");

@@ -7,7 +7,7 @@
 //! they are not part of the index, and the next writer removes them.
 
 use super::manifest::{MANIFEST, Manifest, is_segment_file};
-use crate::store::{AREA, Claim, lock_file, sync_folder};
+use crate::store::{AREA, Claim, Lock, lock_file, sync_folder};
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::Write;
@@ -21,7 +21,7 @@ const TEMPORARY: &str = ".tmp";
 #[derive(Debug)]
 pub(super) enum WriterLock {
     /// For one change.
-    Own { _file: File },
+    Own { _lock: Lock },
     /// Of a run, which changes other places too, all at once.
     OfRun(Arc<Claim>),
     /// Held by who calls, for one change before others.
@@ -33,7 +33,7 @@ impl WriterLock {
     pub fn take(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
         match lock_file(&folder.join(LOCK))? {
-            Some(file) => Ok(Self::Own { _file: file }),
+            Some(lock) => Ok(Self::Own { _lock: lock }),
             None => Err(Error::Data(format!(
                 "{}: another run is changing this index; wait until it ends, or use READ ONLY",
                 folder.display()

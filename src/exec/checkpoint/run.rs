@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One share of the units of a run: the `number`th of `count`, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     /// Which one.
     pub number: usize,
@@ -28,9 +28,14 @@ impl Shard {
         }
     }
 
-    /// Neighbouring units have different owners, so that all shares are about as much work.
+    /// The share of `count` that has a unit. Neighbouring units have different owners, so that all shares are about as much
+    /// work.
+    pub fn that_has(unit: usize, count: usize) -> Self {
+        Self { number: unit % count + 1, count }
+    }
+
     fn has(self, unit: usize) -> bool {
-        unit % self.count == self.number - 1
+        Self::that_has(unit, self.count) == self
     }
 }
 
