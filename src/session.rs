@@ -164,7 +164,21 @@ impl Session {
         };
         // What `now()` says, everywhere in the statement.
         self.state.mark_start_execution();
-        self.statement(&script.source, statement).map_err(Error::Query)
+        self.statement_on_files(&script.source, statement).await.map_err(Error::Query)
+    }
+
+    /// Binds a statement; files that it names and nobody has looked at are looked at first.
+    async fn statement_on_files(
+        &mut self,
+        source: &SourceText,
+        statement: &Statement,
+    ) -> Result<Compiled, Vec<Diagnostic>> {
+        loop {
+            let bound = self.statement(source, statement);
+            if !self.opened.look(&self.config).await {
+                return bound;
+            }
+        }
     }
 
     fn statement(&mut self, source: &SourceText, statement: &Statement) -> Result<Compiled, Vec<Diagnostic>> {
@@ -255,6 +269,8 @@ impl Session {
             }
             SettingError::Value(message) => refused(message),
         })?;
+        // How they are cut, and how much of them is looked at, may be another thing now.
+        self.opened.forget();
         self.state = physical::session_state_from(&self.state, &self.config, &self.operators)
             .map_err(|error| refused(error.to_string()))?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Where an algorithm's memory and temporary files come from.
 
+use crate::store::{ScratchFile, scratch_file};
 use crate::{Error, Result};
-use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory and disk for one deduplication. Claimed before it is used and given back after; an algorithm that is
@@ -14,7 +14,7 @@ pub trait Budget: Send + Sync {
     fn shrink(&self, n_bytes: usize);
 
     /// An empty file that is gone when it is closed.
-    fn temp_file(&self) -> Result<File>;
+    fn temp_file(&self) -> Result<ScratchFile>;
 
     /// Counts bytes that went to temporary files, for EXPLAIN ANALYZE.
     fn note_spilled(&self, n_bytes: u64);
@@ -58,8 +58,9 @@ impl Budget for FixedBudget {
         self.left_bytes.fetch_add(n_bytes, Ordering::Relaxed);
     }
 
-    fn temp_file(&self) -> Result<File> {
-        tempfile::tempfile().map_err(|error| Error::io(std::env::temp_dir(), error))
+    fn temp_file(&self) -> Result<ScratchFile> {
+        let folder = std::env::temp_dir();
+        scratch_file(&folder).map_err(|error| Error::io(folder, error))
     }
 
     fn note_spilled(&self, _n_bytes: u64) {}

@@ -6,15 +6,16 @@
 
 use super::constant::simplified;
 use super::joins::last_merging;
+use super::opened::OpenedFiles;
 use super::positions::{Place, Positions};
 use super::room::table_function;
 use super::row_sets::RowSet;
 use super::{Context, Rooms};
+use crate::Error;
 use crate::config::SettingError;
 use crate::diag::{Code, Diagnostic, Severity, SourceText, Span, did_you_mean};
-use crate::sources::{self, EXTRA_COLUMN, ExtraColumns, FileTable, SourceSpec};
+use crate::sources::{EXTRA_COLUMN, ExtraColumns, SourceSpec};
 use crate::syntax::mentions;
-use crate::{Config, Error};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
@@ -34,35 +35,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use futures::FutureExt;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// `LET name = …`, by name.
 pub type Lets = BTreeMap<String, LogicalPlan>;
-
-/// The files a session has looked into, so that checking a script and running it does so once, and standard
-/// input, which can be read only once, is.
-#[derive(Debug, Default)]
-pub struct OpenedFiles {
-    tables: Mutex<HashMap<SourceSpec, FileTable>>,
-}
-
-impl OpenedFiles {
-    fn open(&self, spec: &SourceSpec, config: &Config) -> crate::Result<FileTable> {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = tables.get(spec) {
-            return Ok(table.clone());
-        }
-        let table = sources::open(spec, config)?;
-        tables.insert(spec.clone(), table.clone());
-        Ok(table)
-    }
-
-    /// Files may have changed; look again when they are named again.
-    pub fn forget(&self) {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner).retain(|spec, _| spec.location == "-");
-    }
-}
 
 /// Plans what may stand after FROM beyond SQL's own tables.
 #[derive(Debug)]
@@ -70,7 +47,6 @@ pub struct Relations {
     positions: Arc<Positions>,
     source: SourceText,
     statement: Span,
-    config: Config,
     lets: Lets,
     /// Names that a `WITH` of this statement gives; they come before `LET`s.
     shadowed: Mutex<HashSet<String>>,
@@ -95,7 +71,6 @@ impl Relations {
             positions,
             source: source.clone(),
             statement,
-            config: context.config.clone(),
             lets: context.scope.lets.clone(),
             shadowed: Mutex::default(),
             extra,
@@ -146,8 +121,7 @@ impl Relations {
     }
 
     fn scan_with(&self, spec: &SourceSpec, extra: ExtraColumns, place: SqlSpan) -> DFResult<LogicalPlan> {
-        let table =
-            self.opened.open(spec, &self.config).map_err(|error| self.cannot_open(&error, &spec.location, place))?;
+        let table = self.opened.table(spec).map_err(|error| self.cannot_open(&error, &spec.location, place))?;
         let table = provider_as_source(Arc::new(table.with_extra(extra)));
         let has_extra = table.schema().field_with_name(EXTRA_COLUMN).is_ok();
         let scan = LogicalPlanBuilder::scan(TableReference::bare(spec.location.as_str()), table, None)?;

@@ -85,7 +85,7 @@ impl Session {
         }
         let is_unclear = unknown.is_read_in(text);
         self.state.mark_start_execution();
-        let result = self.statement(&script.source, statement);
+        let result = self.statement_on_files(&script.source, statement).await;
         if is_unclear || result.is_err() {
             unknown.names.extend(defined_name(statement));
         }

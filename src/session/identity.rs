@@ -8,6 +8,7 @@ use super::Plan;
 use crate::Config;
 use crate::sinks::{ColumnType, InputFile, RunFacts};
 use crate::sources::FileTable;
+use crate::store::is_file;
 use crate::verb::VerbNode;
 use crate::verbs::write::Write;
 use crate::{Result, dedup::AgainstMode};
@@ -111,7 +112,7 @@ impl Identity {
 
     fn read(&mut self, table: &FileTable) {
         // Standard input, a pipe: what they give they give once.
-        self.is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !Path::new(path).is_file());
+        self.is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !is_file(Path::new(path)));
         self.inputs.extend(files_of(table));
         self.note(&format!("{} {:?}", table.location(), table.format()));
     }

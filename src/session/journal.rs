@@ -5,7 +5,7 @@
 
 use crate::exec::{CheckpointedChain, Shard};
 use crate::sinks::{InputFile, RunFacts, SinkSpec};
-use crate::store::KeptWork;
+use crate::store::{KeptWork, is_folder};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,7 +181,7 @@ pub struct UnfinishedRun {
 impl UnfinishedRun {
     /// The one at this place, a folder or a file that it was to write; `None` if a run has ended there and nothing is left.
     pub fn at(place: &Path) -> Result<Option<Self>> {
-        let is_bare_folder = place.is_dir() && !place.to_string_lossy().ends_with('/');
+        let is_bare_folder = is_folder(place) && !place.to_string_lossy().ends_with('/');
         let written = format!("{}{}", place.display(), if is_bare_folder { "/" } else { "" });
         let output = SinkSpec::new(written);
         let kept = output.location_on_disk().map(|location| KeptWork::of(&location));

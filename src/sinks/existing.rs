@@ -4,8 +4,9 @@
 
 use super::file::hash_file;
 use super::manifest::{Kind, MANIFEST, Manifest, manifest_of_file};
+use crate::store;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is in a place before a run.
 #[derive(Debug, PartialEq)]
@@ -33,7 +34,7 @@ impl Existing {
 
     /// Of a single file. It is ours if its manifest lists it as it is.
     pub fn of_file(path: &Path) -> Existing {
-        if path.symlink_metadata().is_err() {
+        if !store::is_taken(path) {
             return Existing::Nothing;
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -44,7 +45,7 @@ impl Existing {
     }
 
     fn listed(folder: &Path, kind: Kind, found: Vec<String>) -> Existing {
-        let listed = match std::fs::read(folder.join(MANIFEST)) {
+        let listed = match store::read(&folder.join(MANIFEST)) {
             Ok(bytes) => match Manifest::parse(&bytes).filter(|manifest| manifest.kind == kind) {
                 Some(manifest) => Some(manifest.files.into_iter().map(|file| file.path).collect::<BTreeSet<String>>()),
                 None => return Existing::Strangers { example: MANIFEST.into() },
@@ -105,29 +106,21 @@ pub(crate) const DROPPED: &str = "dropped";
 /// A file that is older than its manifest and has the size is taken for it; a copy may be younger, and is read.
 fn is_as_listed(path: &Path, name: &str) -> Option<bool> {
     let manifest_path = manifest_of_file(path);
-    let manifest = Manifest::parse(&std::fs::read(&manifest_path).ok()?)?;
+    let manifest = Manifest::parse(&store::read(&manifest_path).ok()?)?;
     let listed = manifest.files.iter().find(|file| file.path == name)?;
-    let found = std::fs::metadata(path).ok()?;
-    if !found.is_file() || found.len() != listed.n_bytes {
+    let found = store::stat(path).ok()?;
+    if found.kind != store::Kind::File || found.n_bytes != listed.n_bytes {
         return Some(false);
     }
-    let written = std::fs::metadata(&manifest_path).and_then(|metadata| metadata.modified());
-    match (found.modified(), written) {
-        (Ok(modified), Ok(written)) if modified <= written => Some(true),
+    let written = store::stat(&manifest_path).ok()?.modified;
+    match (found.modified, written) {
+        (Some(modified), Some(written)) if modified <= written => Some(true),
         _ => Some(hash_file(path).is_ok_and(|(_, hash)| Some(hash) == listed.xxh3_128)),
     }
 }
 
 /// Every file below a folder that a reader would take for data, relative to it.
 pub(super) fn data_files(folder: &Path) -> Vec<String> {
-    let is_data =
-        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
-    walkdir::WalkDir::new(folder)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(is_data)
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| !entry.file_type().is_dir())
-        .map(|entry| entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_string_lossy().into_owned())
-        .collect()
+    let relative = |path: PathBuf| path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+    store::data_below(folder, false).filter_map(Result::ok).map(relative).collect()
 }

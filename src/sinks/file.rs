@@ -7,9 +7,8 @@
 //! Invariant: nothing has its final name before the commit, and what is not committed goes with the claim.
 //! Pipes and devices cannot be renamed and are written to directly; a pipe whose reader has gone swallows the rest.
 
-use crate::store::Claim;
+use crate::store::{Claim, NewFile, StoredFile};
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub(super) struct Target {
 
 /// A file that waits for its name.
 struct Staged {
-    file: File,
+    file: NewFile,
     /// Its name below the root of the claim.
     name: PathBuf,
     // Held, so that the place stays ours while there is anything to write.
@@ -40,8 +39,8 @@ impl Target {
     /// A file that will be called `name` below the claim's root, and is shown as `path`.
     pub fn create(claim: &Arc<Claim>, name: &Path, path: PathBuf) -> Result<Target> {
         let staged = claim.stage(name)?;
-        let file = File::create_new(&staged).map_err(|error| Error::io(&path, error))?;
-        let buffered = file.try_clone().map_err(|error| Error::io(&path, error))?;
+        let file = NewFile::create(&staged).map_err(|error| Error::io(&path, error))?;
+        let buffered = file.again().map_err(|error| Error::io(&path, error))?;
         let out = Box::new(BufWriter::with_capacity(256 << 10, buffered));
         let staged = Staged { file, name: name.to_path_buf(), _claim: Arc::clone(claim) };
         Ok(Target { out, staged: Some(staged), path, closed: None, n_bytes: 0, hash: Box::default() })
@@ -54,7 +53,7 @@ impl Target {
 
     /// A device or named pipe.
     pub fn stream(path: &Path, closed: Arc<AtomicBool>) -> Result<Target> {
-        let file = File::options().write(true).open(path).map_err(|error| Error::io(path, error))?;
+        let file = NewFile::stream(path).map_err(|error| Error::io(path, error))?;
         Ok(Self::direct(Box::new(file), path.to_path_buf(), closed))
     }
 
@@ -82,7 +81,7 @@ impl Target {
         self.flush().map_err(|error| Error::io(&self.path, error))?;
         let name = match &self.staged {
             Some(staged) => {
-                staged.file.sync_all().map_err(|error| Error::io(&self.path, error))?;
+                staged.file.sync().map_err(|error| Error::io(&self.path, error))?;
                 Some(staged.name.clone())
             }
             None => None,
@@ -155,7 +154,7 @@ pub(super) fn hash_file(path: &Path) -> Result<(u64, String)> {
         }
     }
     let mut hash = Hashing(Box::default());
-    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut hash));
+    let copied = StoredFile::open(path).and_then(|mut file| io::copy(&mut file, &mut hash));
     let n_bytes = copied.map_err(|error| Error::io(path, error))?;
     Ok((n_bytes, format!("{:032x}", hash.0.digest128())))
 }

@@ -11,7 +11,7 @@ use super::WrittenFile;
 use super::existing::{Existing, is_rejects_file, rejects_file};
 use super::file::{CompleteFile, Target};
 use super::parts::PartsThere;
-use crate::store::Claim;
+use crate::store::{self, Claim};
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -169,7 +169,7 @@ impl Manifest {
 
     /// The manifest of a folder, if it is one of ours.
     pub fn of_folder(folder: &Path) -> Option<Manifest> {
-        Self::parse(&std::fs::read(folder.join(MANIFEST)).ok()?)
+        Self::parse(&store::read(&folder.join(MANIFEST)).ok()?)
     }
 }
 
@@ -299,7 +299,7 @@ impl StagedPlace {
     fn check_still_free(&self) -> Result<()> {
         let place = self.claim.shown().display();
         let found = match (&self.file, self.kind) {
-            (Some(file), _) => match self.old_files.is_empty() && file.exists() {
+            (Some(file), _) => match self.old_files.is_empty() && store::exists(file) {
                 true => Existing::Strangers { example: file.display().to_string() },
                 false => Existing::Nothing,
             },

@@ -43,7 +43,7 @@ pub use spec::SinkSpec;
 pub use verify::{OutputVerification, verify};
 pub(crate) use verify::{check_complete, is_of_output};
 
-use crate::store::{Claim, Location, Outbox, settle_around};
+use crate::store::{self, Claim, Location, Outbox, settle_around};
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -241,7 +241,7 @@ impl SinkSpec {
             true => Manifest::of_folder(&path),
             false => match Existing::of_file(&path) {
                 Existing::Ours { .. } => {
-                    std::fs::read(manifest_of_file(&path)).ok().and_then(|text| Manifest::parse(&text))
+                    store::read(&manifest_of_file(&path)).ok().and_then(|text| Manifest::parse(&text))
                 }
                 Existing::Nothing | Existing::Strangers { .. } => None,
             },
@@ -249,7 +249,7 @@ impl SinkSpec {
         let Some(manifest) = manifest else { return Ok(None) };
         let is_there = |name: &String, n_bytes: u64| {
             let file = if self.is_folder() { path.join(name) } else { path.clone() };
-            std::fs::metadata(file).is_ok_and(|found| found.len() == n_bytes)
+            store::stat(&file).is_ok_and(|found| found.n_bytes == n_bytes)
         };
         let is_whole = manifest.files.iter().all(|file| is_there(&file.path, file.n_bytes));
         Ok(is_whole.then_some(manifest.facts))

@@ -2,14 +2,13 @@
 //!
 //! Rows are added at the end and read back in any order, from several threads.
 
+use crate::store::{FileExt, ScratchFile, scratch_file};
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Rows in a scratch file.
@@ -22,7 +21,7 @@ pub(crate) struct Extent {
 /// A file without a name, for rows that do not fit into memory.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    file: File,
+    file: ScratchFile,
     folder: PathBuf,
     n_bytes: u64,
 }
@@ -30,7 +29,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// A file in `folder`, which exists.
     pub fn create(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|error| Error::io(folder, error))?;
+        let file = scratch_file(folder).map_err(|error| Error::io(folder, error))?;
         Ok(Self { file, folder: folder.to_path_buf(), n_bytes: 0 })
     }
 
@@ -62,7 +61,7 @@ impl Scratch {
 
 /// A part of a file that several threads read.
 struct Window<'a> {
-    file: &'a File,
+    file: &'a ScratchFile,
     at: u64,
     end: u64,
 }

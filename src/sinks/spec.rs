@@ -6,6 +6,7 @@
 use super::options::{Compression, Format, SinkOptions};
 use super::source_lines::SourceLines;
 use super::validate::SinkProblem;
+use crate::store::{self, Kind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -176,23 +177,22 @@ impl SinkSpec {
             )));
         }
         let path = PathBuf::from(location);
-        let kind = std::fs::metadata(&path).ok().map(|metadata| metadata.file_type());
+        let kind = store::stat(&path).ok().map(|found| found.kind);
         if location.ends_with('/') {
             return match kind {
-                Some(kind) if !kind.is_dir() => {
+                Some(Kind::File | Kind::Stream) => {
                     Err(SinkProblem::at_location(format!("`{location}` is a file, not a folder")))
                 }
                 _ => Ok(Place::Folder(path)),
             };
         }
         match kind {
-            Some(kind) if kind.is_dir() => {
+            Some(Kind::Folder) => {
                 Err(SinkProblem::at_location(format!("`{location}` is a folder: write `{location}/`")))
             }
-            Some(kind) if !kind.is_file() => Ok(Place::Stream(path)),
+            Some(Kind::Stream) => Ok(Place::Stream(path)),
             // A link stays a link: what it points to is replaced.
-            Some(_) if path.is_symlink() => Ok(Place::File(std::fs::canonicalize(&path).unwrap_or(path))),
-            Some(_) => Ok(Place::File(path)),
+            Some(Kind::File) => Ok(Place::File(store::followed(&path))),
             None => Ok(Place::File(path)),
         }
     }

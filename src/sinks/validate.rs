@@ -5,7 +5,7 @@
 use super::existing::Existing;
 use super::options::Format;
 use super::spec::{Layout, Place, SinkSpec};
-use crate::store::settle_around;
+use crate::store::{exists, is_folder, settle_around};
 use arrow::datatypes::{DataType, IntervalUnit, Schema};
 use std::path::Path;
 
@@ -159,7 +159,7 @@ impl SinkSpec {
     fn check_rejects(&self) -> Result<(), SinkProblem> {
         let Some(rejects) = &self.options.rejects else { return Ok(()) };
         let folder = Path::new(rejects);
-        if folder.exists() && !folder.is_dir() {
+        if exists(folder) && !is_folder(folder) {
             return Err(SinkProblem::of("rejects", format!("`{rejects}` is a file, not a folder")));
         }
         settle_around(folder).map_err(|error| SinkProblem::of("rejects", error.to_string()))?;

@@ -3,7 +3,7 @@
 use super::existing::data_files;
 use super::file::hash_file;
 use super::manifest::{Kind, MANIFEST, Manifest, ManifestFile, manifest_of_file};
-use crate::store::{AREA, real_path, settle_around};
+use crate::store::{self, AREA, real_path, settle_around};
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,9 +24,9 @@ pub struct OutputVerification {
 /// Reads every byte of an output (a folder, a file, or a folder of rejects) and compares it with its manifest.
 pub fn verify(path: &Path) -> Result<OutputVerification> {
     settle_around(path)?;
-    let is_folder = path.is_dir();
+    let is_folder = store::is_folder(path);
     let manifest_path = if is_folder { path.join(MANIFEST) } else { manifest_of_file(path) };
-    let bytes = match std::fs::read(&manifest_path) {
+    let bytes = match store::read(&manifest_path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::Data(format!("{}: no output of curator: there is no manifest", path.display())));
         }
@@ -58,7 +58,7 @@ fn problem_of(root: &Path, file: &ManifestFile) -> Option<String> {
     let path = root.join(&file.path);
     let name = &file.path;
     match hash_file(&path) {
-        Err(_) if !path.exists() => Some(format!("{name}: missing")),
+        Err(_) if !store::exists(&path) => Some(format!("{name}: missing")),
         Err(error) => Some(error.to_string()),
         Ok((n_bytes, _)) if n_bytes != file.n_bytes => {
             Some(format!("{name}: {n_bytes} bytes long instead of {}", file.n_bytes))
@@ -92,8 +92,8 @@ pub(crate) fn check_complete<'p>(folder: &Path, found: impl Iterator<Item = &'p 
 /// Whether a file is part of an output, or was until a run began to replace it.
 pub(crate) fn is_of_output(path: &Path) -> bool {
     let path = real_path(path);
-    let is_place = |folder: &Path| folder.join(AREA).exists() || Manifest::of_folder(folder).is_some();
-    manifest_of_file(&path).exists() || path.ancestors().skip(1).any(is_place)
+    let is_place = |folder: &Path| store::exists(&folder.join(AREA)) || Manifest::of_folder(folder).is_some();
+    store::exists(&manifest_of_file(&path)) || path.ancestors().skip(1).any(is_place)
 }
 
 /// Whether the files of `folder`'s manifest that lie in `part` are there.
@@ -105,7 +105,7 @@ fn check_manifest(folder: &Path, part: &Path) -> Result<(), String> {
         return Err(format!("'{place}' is not complete: the run that wrote it was cut short\n{help}"));
     }
     let mut listed = manifest.files.iter().map(|file| (file, folder.join(&file.path)));
-    match listed.find(|(_, path)| path.starts_with(part) && !path.exists()) {
+    match listed.find(|(_, path)| path.starts_with(part) && !store::exists(path)) {
         Some((file, _)) => {
             Err(format!("'{place}' is not complete: its manifest lists `{}`, which is missing\n{help}", file.path))
         }

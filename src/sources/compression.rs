@@ -4,7 +4,7 @@
 //! several bzip2 or xz streams. Bytes are counted as they are on disk.
 
 use super::spec::Compression;
-use std::fs::File;
+use crate::store::StoredFile;
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl<R: Read> Read for Counted<R> {
 /// Opens a file and unpacks it as `compression` says, or as its ending and first bytes tell.
 pub(crate) fn open_file(path: &Path, compression: Option<Compression>, count: &ByteCount) -> io::Result<ByteStream> {
     let from_ending = || path.file_name().and_then(|name| Compression::of_file_name(&name.to_string_lossy()).1);
-    unpack(File::open(path)?, compression.or_else(from_ending), count)
+    unpack(StoredFile::open(path)?, compression.or_else(from_ending), count)
 }
 
 /// Unpacks a stream; without a given compression its first bytes decide.
@@ -75,10 +75,10 @@ pub(crate) fn unpack(
 
 impl Compression {
     /// How a file is packed, as its first bytes tell.
-    pub(super) fn of_file(mut file: &File) -> io::Result<Self> {
-        let mut head = Vec::new();
-        file.by_ref().take(6).read_to_end(&mut head)?;
-        Ok(by_magic_bytes(&head))
+    pub(super) fn of_file(file: &StoredFile) -> io::Result<Self> {
+        let mut head = [0; 6];
+        let n_bytes = file.read_at(&mut head, 0)?;
+        Ok(by_magic_bytes(&head[..n_bytes]))
     }
 }
 

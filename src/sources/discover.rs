@@ -7,13 +7,13 @@
 use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::sinks::check_complete;
-use crate::store::{real_path, settle_around, settle_within};
+use crate::store::{
+    NoMatch, data_below, exists, is_file, is_folder, matching, names_in, real_path, settle_around, settle_within, stat,
+};
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -57,7 +57,7 @@ pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
             continue;
         }
         if let Ok(found) = &found
-            && Path::new(&spec.location).is_dir()
+            && is_folder(Path::new(&spec.location))
         {
             check_complete(&base, found.files.iter().map(|file| file.path.as_path())).map_err(Error::Data)?;
         }
@@ -76,7 +76,7 @@ const N_LOOKS: usize = 20;
 fn base_of(location: &str) -> PathBuf {
     let path = Path::new(location);
     let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
-    match path.exists() {
+    match exists(path) {
         true => path.to_path_buf(),
         false => path.components().take_while(|part| !is_wild(part)).collect(),
     }
@@ -86,17 +86,17 @@ fn base_of(location: &str) -> PathBuf {
 fn manifest_stamps(base: &Path) -> Vec<(PathBuf, u64, Option<SystemTime>)> {
     let base = real_path(base);
     let manifests = base.ancestors().map(|folder| folder.join("_manifest.json"));
-    let stamp = |path: PathBuf| fs::metadata(&path).ok().map(|found| (path, found.ino(), found.modified().ok()));
+    let stamp = |path: PathBuf| stat(&path).ok().map(|found| (path, found.identity, found.modified));
     manifests.filter_map(stamp).collect()
 }
 
 fn find(spec: &SourceSpec) -> Result<Discovered> {
     let location = spec.location.as_str();
     let path = Path::new(location);
-    if path.is_dir() {
+    if is_folder(path) {
         let found = walk_folder(path)?;
         choose_in_folder(spec, found)
-    } else if path.exists() {
+    } else if exists(path) {
         let file = source_file(path.to_path_buf(), false)?;
         let format = one_format(spec, std::slice::from_ref(&file))?;
         Ok(Discovered { files: vec![file], format })
@@ -110,44 +110,36 @@ fn find(spec: &SourceSpec) -> Result<Discovered> {
 }
 
 fn source_file(path: PathBuf, in_many: bool) -> Result<SourceFile> {
-    let metadata = fs::metadata(&path).map_err(|e| Error::io(&path, e))?;
-    let (size_bytes, modified) = (metadata.len(), metadata.modified().ok());
+    let found = stat(&path).map_err(|e| Error::io(&path, e))?;
+    let (size_bytes, modified) = (found.n_bytes, found.modified);
     let partitions = if in_many { hive_partitions(&path) } else { Vec::new() };
     Ok(SourceFile { name: path.to_string_lossy().into_owned(), path, size_bytes, modified, partitions })
 }
 
 fn walk_folder(root: &Path) -> Result<Vec<SourceFile>> {
-    let visible =
-        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
     let mut files = Vec::new();
-    for entry in walkdir::WalkDir::new(root).follow_links(true).into_iter().filter_entry(visible) {
-        let entry = entry.map_err(|e| {
-            let path = e.path().unwrap_or(root).to_path_buf();
-            Error::io(path, e.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop of links")))
-        })?;
-        if entry.file_type().is_file() {
-            files.push(source_file(entry.into_path(), true)?);
+    for path in data_below(root, true) {
+        let path = path.map_err(|(path, error)| Error::io(path, error))?;
+        if is_file(&path) {
+            files.push(source_file(path, true)?);
         }
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
 fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..Default::default() };
-    let matches = glob::glob_with(pattern, options)
-        .map_err(|e| Error::Data(format!("`{pattern}` is not a valid glob: {} at character {}", e.msg, e.pos + 1)))?;
-    let mut files = Vec::new();
-    for found in matches {
-        let path = found.map_err(|e| Error::io(e.path().to_path_buf(), std::io::Error::other(e.to_string())))?;
-        if path.is_file() && !is_hidden_from(&path, pattern) {
-            files.push(source_file(path, true)?);
+    let found = matching(pattern).map_err(|error| match error {
+        NoMatch::Pattern(problem, at) => {
+            Error::Data(format!("`{pattern}` is not a valid glob: {problem} at character {}", at + 1))
         }
-    }
+        NoMatch::Unreadable(path, error) => Error::io(path, error),
+    })?;
+    let is_asked_for = |path: &PathBuf| is_file(path) && !is_hidden_from(path, pattern);
+    let files: Vec<SourceFile> =
+        found.into_iter().filter(is_asked_for).map(|path| source_file(path, true)).collect::<Result<_>>()?;
     if files.is_empty() {
         return Err(Error::Data(format!("no file matches '{pattern}'{}", what_is_there(Path::new(pattern)))));
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
@@ -179,7 +171,7 @@ fn what_is_there(path: &Path) -> String {
     let mut missing = None;
     while let Some(parent) = folder {
         let shown = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        if !has_wildcard(parent) && !shown.is_dir() {
+        if !has_wildcard(parent) && !is_folder(shown) {
             missing = Some(shown);
         } else if !has_wildcard(parent) {
             if let Some(missing) = missing {
@@ -200,15 +192,8 @@ fn what_is_there(path: &Path) -> String {
 }
 
 fn sibling_names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    names.sort();
-    names
+    let names = names_in(folder).unwrap_or_default();
+    names.into_iter().filter(|name| !name.starts_with('.')).collect()
 }
 
 fn no_such_file(location: &str) -> Error {
@@ -365,6 +350,7 @@ fn is_whole_number(value: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();

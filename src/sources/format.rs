@@ -19,13 +19,13 @@ use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use super::split::{Extent, Piece, Splits};
 use crate::sinks::is_of_output;
+use crate::store::{Stat, StoredFile, stat};
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -253,8 +253,8 @@ impl Input {
     /// runs would be mixed. Files that are no output of ours may change as they like.
     pub fn check_not_replaced(&self, piece: usize) -> Result<()> {
         let SourceFile { path, name, size_bytes, modified, .. } = self.file_of(piece);
-        let is_same = |now: std::fs::Metadata| now.len() == *size_bytes && now.modified().ok() == *modified;
-        if modified.is_none() || std::fs::metadata(path).is_ok_and(is_same) || !is_of_output(path) {
+        let is_same = |now: Stat| now.n_bytes == *size_bytes && now.modified == *modified;
+        if modified.is_none() || stat(path).is_ok_and(is_same) || !is_of_output(path) {
             return Ok(());
         }
         Err(Error::Data(format!("'{name}' was replaced by another run while it was being read; run the query again")))
@@ -263,7 +263,7 @@ impl Input {
     /// The lines that belong to a range of a file.
     fn open_range(&self, piece: usize, file: usize, start: u64, end: u64) -> io::Result<Opened> {
         let count = ByteCount::default();
-        let mut source = File::open(&self.files[file].path)?;
+        let mut source = StoredFile::open(&self.files[file].path)?;
         let compression = self.compression_of(file).unwrap_or(Compression::None);
         let stream: ByteStream = if compression == Compression::None {
             let ends = match self.delimiter {
@@ -294,7 +294,7 @@ impl Input {
 
     /// Whether a file is packed, as its name, the query or its first bytes tell.
     pub fn is_packed(&self, file: usize) -> io::Result<bool> {
-        let found = || File::open(&self.files[file].path).and_then(|file| Compression::of_file(&file));
+        let found = || StoredFile::open(&self.files[file].path).and_then(|file| Compression::of_file(&file));
         Ok(self.compression_of(file).map_or_else(found, Ok)? != Compression::None)
     }
 

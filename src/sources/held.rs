@@ -12,9 +12,9 @@ use super::compression::{ByteCount, ByteStream};
 use super::format::Opened;
 use super::sample::Head;
 use super::spec::Compression;
+use crate::store::stat;
 use std::collections::HashMap;
 use std::fmt::{Debug, Formatter};
-use std::fs;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,13 +42,13 @@ pub(crate) struct Rest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     n_bytes: u64,
-    modified: SystemTime,
+    modified: Option<SystemTime>,
 }
 
 impl Stamp {
     pub fn of(path: &Path) -> io::Result<Self> {
-        let metadata = fs::metadata(path)?;
-        Ok(Self { n_bytes: metadata.len(), modified: metadata.modified()? })
+        let found = stat(path)?;
+        Ok(Self { n_bytes: found.n_bytes, modified: found.modified })
     }
 }
 
@@ -169,6 +169,7 @@ mod tests {
     use crate::sources::format::Input;
     use crate::sources::sample::sample;
     use crate::sources::spec::SourceSpec;
+    use std::fs;
     use std::io::Write;
 
     const TEXT: &str = "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n";

@@ -8,16 +8,15 @@ use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, St
 use super::queue::UnitSender;
 use super::spec::Compression;
 use super::split::Extent;
+use crate::store::StoredFile;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader, read_footer_length};
 use arrow::ipc::{root_as_footer, root_as_message};
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 /// Reads Arrow IPC.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl Batches {
             open_file(&source.path, packed, &ByteCount::default())?.read_to_end(&mut bytes)?;
             Box::new(Cursor::new(bytes))
         } else {
-            Box::new(BufReader::new(File::open(&source.path)?))
+            Box::new(BufReader::new(StoredFile::open(&source.path)?))
         };
         let mut magic = [0; 6];
         let is_file_kind = input.read_exact(&mut magic).is_ok() && magic == *b"ARROW1";
@@ -110,8 +109,8 @@ impl IpcReader {
 
 /// The batches of a file that is not packed and of the file kind, from its footer and the head of each batch.
 fn batch_sizes(source: &SourceFile) -> Option<Vec<GroupSize>> {
-    let file = File::open(&source.path).ok()?;
-    let n_bytes = file.metadata().ok()?.len();
+    let file = StoredFile::open(&source.path).ok()?;
+    let n_bytes = file.n_bytes().ok()?;
     let read = |at: u64, n_bytes: usize| {
         let mut bytes = vec![0; n_bytes];
         file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)

@@ -13,9 +13,8 @@
 use super::compression::{ByteCount, Counted};
 use super::own_lines::Bounded;
 use super::spec::Compression;
-use std::fs::File;
+use crate::store::StoredFile;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 
 /// The field of a gzip header in which curator tells a member's size: as many bytes as follow, little-endian.
 pub(crate) const SIZE_FIELD: [u8; 2] = *b"CU";
@@ -28,8 +27,8 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const MAX_FRAME_BYTES: u64 = 64 << 20;
 
 /// Whether a packed file can be cut: its first member is small, tells where it ends, and another follows.
-pub(crate) fn can_cut(file: &File, compression: Compression, block_bytes: u64) -> io::Result<bool> {
-    let n_bytes = file.metadata()?.len();
+pub(crate) fn can_cut(file: &StoredFile, compression: Compression, block_bytes: u64) -> io::Result<bool> {
+    let n_bytes = file.n_bytes()?;
     Ok(match member_end(file, 0, n_bytes, compression, block_bytes.min(MAX_FRAME_BYTES))? {
         Some(end) => end < n_bytes && is_member(file, end, compression)?,
         None => false,
@@ -37,14 +36,14 @@ pub(crate) fn can_cut(file: &File, compression: Compression, block_bytes: u64) -
 }
 
 /// Where the first member begins that lies at `start` or behind it; the end of the file if there is none.
-fn find_member(file: &File, start: u64, compression: Compression) -> io::Result<u64> {
-    let n_bytes = file.metadata()?.len();
+fn find_member(file: &StoredFile, start: u64, compression: Compression) -> io::Result<u64> {
+    let n_bytes = file.n_bytes()?;
     let magic: &[u8] = if compression == Compression::Zstd { &ZSTD_MAGIC } else { &[0x1f, 0x8b, 8, 4] };
     let finder = memchr::memmem::Finder::new(magic);
     let mut window = vec![0; READ_BUFFER_BYTES];
     let mut at = start;
     while at < n_bytes {
-        let n_read = read_some_at(file, &mut window, at)?;
+        let n_read = file.read_at(&mut window, at)?;
         for found in finder.find_iter(&window[..n_read]) {
             let candidate = at + found as u64;
             if is_followed(file, candidate, n_bytes, compression)? {
@@ -61,7 +60,7 @@ fn find_member(file: &File, start: u64, compression: Compression) -> io::Result<
 }
 
 /// Whether what looks like a member ends where another begins, or with the file. A file may be cut off inside its last.
-fn is_followed(file: &File, start: u64, n_bytes: u64, compression: Compression) -> io::Result<bool> {
+fn is_followed(file: &StoredFile, start: u64, n_bytes: u64, compression: Compression) -> io::Result<bool> {
     Ok(match member_end(file, start, n_bytes, compression, u64::MAX)? {
         Some(end) => end >= n_bytes || is_member(file, end, compression)?,
         None => false,
@@ -69,9 +68,9 @@ fn is_followed(file: &File, start: u64, n_bytes: u64, compression: Compression) 
 }
 
 /// Whether a member, or a frame that a reader passes over, begins here.
-fn is_member(file: &File, start: u64, compression: Compression) -> io::Result<bool> {
+fn is_member(file: &StoredFile, start: u64, compression: Compression) -> io::Result<bool> {
     let mut head = [0; 4];
-    let n_read = read_some_at(file, &mut head, start)?;
+    let n_read = file.read_at(&mut head, start)?;
     Ok(match (compression, &head[..n_read]) {
         (Compression::Zstd, [0x50..=0x5f, 0x2a, 0x4d, 0x18]) => true,
         (Compression::Zstd, magic) => *magic == ZSTD_MAGIC,
@@ -82,7 +81,7 @@ fn is_member(file: &File, start: u64, compression: Compression) -> io::Result<bo
 /// Where the member that begins at `start` ends. `None` if it is none, does not tell, or is larger than `max_bytes`.
 /// Past the end of the file if that is cut off.
 fn member_end(
-    file: &File,
+    file: &StoredFile,
     start: u64,
     n_bytes: u64,
     compression: Compression,
@@ -97,9 +96,9 @@ fn member_end(
 }
 
 /// Walks over the blocks of a zstd frame (RFC 8878): each tells its size.
-fn zstd_frame_end(file: &File, start: u64, n_bytes: u64, max_bytes: u64) -> io::Result<Option<u64>> {
+fn zstd_frame_end(file: &StoredFile, start: u64, n_bytes: u64, max_bytes: u64) -> io::Result<Option<u64>> {
     let mut head = [0; 18];
-    let n_read = read_some_at(file, &mut head, start)?;
+    let n_read = file.read_at(&mut head, start)?;
     if n_read < 6 || head[..4] != ZSTD_MAGIC {
         return Ok(None);
     }
@@ -129,7 +128,7 @@ fn zstd_frame_end(file: &File, start: u64, n_bytes: u64, max_bytes: u64) -> io::
     let mut at = start + header_bytes as u64;
     loop {
         let mut block = [0; 3];
-        if at + 3 > n_bytes || read_some_at(file, &mut block, at)? < 3 {
+        if at + 3 > n_bytes || file.read_at(&mut block, at)? < 3 {
             return Ok(Some(n_bytes.max(at + 3)));
         }
         let header = u32::from_le_bytes([block[0], block[1], block[2], 0]);
@@ -150,9 +149,9 @@ fn zstd_frame_end(file: &File, start: u64, n_bytes: u64, max_bytes: u64) -> io::
 }
 
 /// The size that a gzip member tells in its header.
-fn gzip_member_bytes(file: &File, start: u64) -> io::Result<Option<u64>> {
+fn gzip_member_bytes(file: &StoredFile, start: u64) -> io::Result<Option<u64>> {
     let mut head = [0; MAX_HEADER_BYTES];
-    let n_read = read_some_at(file, &mut head, start)?;
+    let n_read = file.read_at(&mut head, start)?;
     let [0x1f, 0x8b, 8, flags, ..] = head[..n_read] else { return Ok(None) };
     if flags & 4 == 0 || n_read < 12 {
         return Ok(None);
@@ -171,19 +170,6 @@ fn gzip_member_bytes(file: &File, start: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-fn read_some_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut n_read = 0;
-    while n_read < buffer.len() {
-        match file.read_at(&mut buffer[n_read..], at + n_read as u64) {
-            Ok(0) => break,
-            Ok(n_bytes) => n_read += n_bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n_read)
-}
-
 /// Unpacks member after member, and tells those that begin behind the end of the range.
 pub(crate) struct Members {
     state: State,
@@ -194,7 +180,7 @@ pub(crate) struct Members {
 
 /// The file as the decoders take it, and how far they have taken it.
 struct Packed {
-    stream: BufReader<Counted<File>>,
+    stream: BufReader<Counted<StoredFile>>,
     offset: u64,
 }
 
@@ -208,7 +194,13 @@ enum State {
 
 impl Members {
     /// The members that begin in `start..end`, and those behind.
-    pub fn open(mut file: File, compression: Compression, start: u64, end: u64, count: &ByteCount) -> io::Result<Self> {
+    pub fn open(
+        mut file: StoredFile,
+        compression: Compression,
+        start: u64,
+        end: u64,
+        count: &ByteCount,
+    ) -> io::Result<Self> {
         let offset = if start == 0 { 0 } else { find_member(&file, start, compression)? };
         file.seek(SeekFrom::Start(offset))?;
         let stream = BufReader::with_capacity(READ_BUFFER_BYTES, count.of(file));
@@ -317,12 +309,12 @@ mod tests {
             (bgzf(&text), Compression::Gzip),
         ] {
             std::fs::write(&path, &packed).unwrap();
-            assert!(can_cut(&File::open(&path).unwrap(), compression, 1 << 20).unwrap());
+            assert!(can_cut(&StoredFile::open(&path).unwrap(), compression, 1 << 20).unwrap());
             for block in [100, 777, 5000, packed.len()] {
                 let mut all = Vec::new();
                 for start in (0..packed.len()).step_by(block) {
                     let (start, end) = (start as u64, (start + block) as u64);
-                    let file = File::open(&path).unwrap();
+                    let file = StoredFile::open(&path).unwrap();
                     let members = Members::open(file, compression, start, end, &ByteCount::default()).unwrap();
                     OwnLines::new(members, LineEnds::LineFeeds, start == 0).read_to_end(&mut all).unwrap();
                 }
@@ -346,7 +338,7 @@ mod tests {
             (vec![], Compression::Gzip),
         ] {
             std::fs::write(&path, packed).unwrap();
-            assert!(!can_cut(&File::open(&path).unwrap(), compression, 1 << 20).unwrap(), "{compression:?}");
+            assert!(!can_cut(&StoredFile::open(&path).unwrap(), compression, 1 << 20).unwrap(), "{compression:?}");
         }
     }
 }

@@ -9,13 +9,13 @@ use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, St
 use super::prune::groups_to_read;
 use super::queue::UnitSender;
 use super::split::Extent;
+use crate::store::StoredFile;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use std::fs::File;
 use std::ops::Range;
 
 /// Reads Parquet files.
@@ -28,7 +28,7 @@ pub(crate) struct ParquetReader {
 }
 
 fn load(source: &SourceFile) -> Result<ArrowReaderMetadata, String> {
-    let file = File::open(&source.path).map_err(|error| error.to_string())?;
+    let file = StoredFile::open(&source.path).map_err(|error| error.to_string())?;
     ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(|error| error.to_string())
 }
 
@@ -154,7 +154,7 @@ fn open_row_group(
     metadata: ArrowReaderMetadata,
     wanted: &[(String, DataType)],
 ) -> Result<ParquetRecordBatchReader, String> {
-    let source = File::open(&scan.input.file_of(piece).path).map_err(|error| error.to_string())?;
+    let source = StoredFile::open(&scan.input.file_of(piece).path).map_err(|error| error.to_string())?;
     let roots: Vec<usize> = wanted.iter().filter_map(|(name, _)| metadata.schema().index_of(name).ok()).collect();
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
     let group = metadata.metadata().row_group(row_group);

@@ -10,13 +10,12 @@
 //! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
 use crate::sinks::{RejectsFolder, StagedFile, StagedOutput};
-use crate::store::{KeptFile, KeptPart};
+use crate::store::{KeptFile, KeptPart, ScratchFile, scratch_file};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -137,7 +136,7 @@ type Place = (String, u64, u64);
 
 #[derive(Debug)]
 struct Scratch {
-    writer: BufWriter<File>,
+    writer: BufWriter<ScratchFile>,
     /// For each reject its file, line and byte offset, and where in the scratch file it lies.
     entries: Vec<(u32, u64, u64, u64, u64)>,
     n_bytes: u64,
@@ -271,7 +270,7 @@ impl Scratch {
     /// A file without a name, gone with the process however that ends.
     fn create(folder: &RejectsFolder) -> Result<Self> {
         let staging = folder.claim().staging();
-        let file = tempfile::tempfile_in(staging).map_err(|e| Error::io(staging, e))?;
+        let file = scratch_file(staging).map_err(|e| Error::io(staging, e))?;
         Ok(Self { writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
     }
 

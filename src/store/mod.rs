@@ -1,4 +1,5 @@
-//! Where runs write, and how everything that a run made becomes visible at once.
+//! Files: what is there, reading and writing them (`files.rs`); where runs write, and how everything that a run made becomes
+//! visible at once. No other module knows how files are reached.
 //!
 //! ```text
 //!  Outbox ──claim (lock)──► Claim of a Location ──stage──► .curator-stage/RUN/… ──commit──► final names
@@ -18,6 +19,7 @@
 
 mod claim;
 mod fault;
+mod files;
 mod kept;
 mod location;
 mod lock;
@@ -28,6 +30,10 @@ mod settle;
 mod tests;
 
 pub use claim::{Claim, remove_unfinished};
+pub use files::{
+    FileExt, Kind, NewFile, NoMatch, ScratchFile, Stat, StoredFile, create_folder, data_below, exists, followed,
+    is_file, is_folder, is_taken, matches, matching, names_in, read, remove, rename, scratch_file, stat,
+};
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
 pub(crate) use location::real_path;
 pub use location::{AREA, Location};

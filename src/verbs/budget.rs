@@ -1,12 +1,12 @@
 //! The run's memory pool and temporary folder, as the algorithms of `crate::dedup` ask for them.
 
 use crate::dedup::Budget;
+use crate::store::{ScratchFile, scratch_file};
 use crate::{Error, Result, bug};
 use datafusion::execution::TaskContext;
 use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::Count;
-use std::fs::File;
 use std::sync::Arc;
 
 /// Claims from the session's pool. Two of them share it fairly: each can spill.
@@ -44,14 +44,14 @@ impl Budget for PoolBudget {
         self.reservation.shrink(n_bytes);
     }
 
-    fn temp_file(&self) -> Result<File> {
+    fn temp_file(&self) -> Result<ScratchFile> {
         // The manager makes the folder, and removes it at the end; the file has no name in it and goes when it is closed.
         let placed = self.disk.create_tmp_file("dedup")?;
         let folder = placed
             .path()
             .and_then(std::path::Path::parent)
             .map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
-        tempfile::tempfile_in(&folder).map_err(|error| Error::io(folder, error))
+        scratch_file(&folder).map_err(|error| Error::io(folder, error))
     }
 
     fn note_spilled(&self, n_bytes: u64) {

@@ -6,6 +6,7 @@
 use super::budget::PoolBudget;
 use crate::dedup::Budget;
 use crate::exec::slice_bytes;
+use crate::store::ScratchFile;
 use crate::{Error, Result, bug};
 use arrow::array::{AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
@@ -13,7 +14,6 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow::ipc::{CompressionType, MetadataVersion};
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ pub(super) struct Documents {
 }
 
 /// Batches on their way into a temporary file.
-pub(super) struct Spool(Box<StreamWriter<BufWriter<File>>>);
+pub(super) struct Spool(Box<StreamWriter<BufWriter<ScratchFile>>>);
 
 /// Where the documents that do not fit in memory are.
 enum Spooled {
     Writing(Spool),
-    Written(File),
+    Written(ScratchFile),
 }
 
 impl Documents {
@@ -110,7 +110,7 @@ pub(super) fn texts(batch: &RecordBatch, column: usize) -> Result<StringArray> {
 const SPOOL: &str = "documents could not be kept in a temporary file";
 
 impl Spool {
-    pub fn begin(schema: &SchemaRef, file: File) -> Result<Self> {
+    pub fn begin(schema: &SchemaRef, file: ScratchFile) -> Result<Self> {
         let options = IpcWriteOptions::try_new(64, false, MetadataVersion::V5)
             .and_then(|options| options.try_with_compression(Some(CompressionType::LZ4_FRAME)))
             .map_err(failed)?;
@@ -123,7 +123,7 @@ impl Spool {
     }
 
     /// The file, once nothing more is to come.
-    pub fn finish(mut self, budget: &dyn Budget) -> Result<File> {
+    pub fn finish(mut self, budget: &dyn Budget) -> Result<ScratchFile> {
         self.0.finish().map_err(failed)?;
         let mut file = self.0.into_inner().map_err(failed)?;
         file.flush().map_err(failed)?;
@@ -133,7 +133,7 @@ impl Spool {
     }
 
     /// The batches of a file, from the first.
-    pub fn read(file: &File) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    pub fn read(file: &ScratchFile) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let mut file = file.try_clone().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let batches = StreamReader::try_new(BufReader::with_capacity(BUFFER_BYTES, file), None).map_err(failed)?;

@@ -118,6 +118,29 @@ fn imports_point_one_way() {
 }
 
 #[test]
+fn only_the_store_knows_how_files_are_reached() {
+    // What belongs to this machine, not to a run: the user's terminal, texts and settings, the cache of kernels, free memory.
+    const OF_THE_MACHINE: [&str; 5] =
+        ["cli", "gpu/cache.rs", "cost/profile.rs", "cost/shipped.rs", "physical/free_memory.rs"];
+    const WORDS: [&str; 6] = ["fs", "walkdir", "glob", "tempfile", "canonicalize", "is_dir"];
+    let mut problems = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test_file(path)) {
+        let name = path.display().to_string();
+        let within = name.split("src/").last().unwrap_or_default();
+        if within.starts_with("store/") || OF_THE_MACHINE.iter().any(|known| within.starts_with(known)) {
+            continue;
+        }
+        let code = code::without_comments_and_texts(&production(&text));
+        let found = WORDS
+            .iter()
+            .filter(|word| code::has_word(&code, word))
+            .chain([".exists()"].iter().filter(|call| code.contains(**call)));
+        problems.extend(found.map(|word| format!("{name}: `{word}`: ask crate::store")));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
 fn nothing_is_left_open_or_printed_outside_the_command_line() {
     const PANICS: [&str; 5] = ["todo!(", "unimplemented!(", ".unwrap()", ".expect(", "panic!("];
     const PRINTS: [&str; 3] = ["print!(", "println!(", "dbg!("];

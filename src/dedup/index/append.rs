@@ -14,7 +14,7 @@ use super::publish::{NewFiles, WriterLock, is_free, remove_leftovers};
 use super::reader::Index;
 use super::records::{RecordWriter, WrittenRecords, key_of};
 use super::vectors::{IndexCentres, VectorWriter};
-use crate::store::{Location, Outbox, settle};
+use crate::store::{Location, Outbox, is_folder, settle};
 use crate::{Error, Result, bug};
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl IndexWriter {
     pub(super) fn open_or_else(folder: &Path, parameters: impl FnOnce() -> Result<IndexParameters>) -> Result<Self> {
         settle(&Location::index(folder))?;
         let found = Manifest::read(folder)?;
-        if found.is_none() && folder.is_dir() && !is_free(folder)? {
+        if found.is_none() && is_folder(folder) && !is_free(folder)? {
             return Err(not_an_index(folder));
         }
         let begun = if found.is_none() { Some(Manifest::empty(&parameters()?)) } else { None };

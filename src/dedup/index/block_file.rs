@@ -10,8 +10,8 @@
 //! Not here: what is in a block (`records.rs`, `names.rs`, `vectors.rs`).
 
 use super::manifest::FileEntry;
+use crate::store::{NewFile, StoredFile};
 use crate::{Error, Result, bug};
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -63,7 +63,7 @@ fn header(content: Content) -> [u8; HEADER_BYTES as usize] {
 
 /// Writes a file. It is complete and on disk only after [`BlockWriter::finish`].
 pub(super) struct BlockWriter {
-    out: BufWriter<File>,
+    out: BufWriter<NewFile>,
     path: PathBuf,
     hash: Box<Xxh3>,
     n_bytes: u64,
@@ -73,7 +73,7 @@ pub(super) struct BlockWriter {
 impl BlockWriter {
     /// A new file, in place of one that is there.
     pub fn create(path: PathBuf, content: Content) -> Result<Self> {
-        let file = File::create(&path).map_err(|error| Error::io(&path, error))?;
+        let file = NewFile::replace(&path).map_err(|error| Error::io(&path, error))?;
         let out = BufWriter::with_capacity(1 << 18, file);
         let mut writer = Self { out, path, hash: Box::new(Xxh3::new()), n_bytes: 0, directory: vec![] };
         writer.write(&header(content))?;
@@ -113,7 +113,7 @@ impl BlockWriter {
         self.write(&end)?;
         let Self { out, path, hash, n_bytes, .. } = self;
         let file = out.into_inner().map_err(|error| Error::io(&path, error.into_error()))?;
-        file.sync_all().map_err(|error| Error::io(&path, error))?;
+        file.sync().map_err(|error| Error::io(&path, error))?;
         Ok(FileEntry { file: name, n_bytes, xxh3_128: format!("{:032x}", hash.digest128()) })
     }
 }
@@ -121,7 +121,7 @@ impl BlockWriter {
 /// A file that is read.
 #[derive(Debug)]
 pub(super) struct BlockFile {
-    file: File,
+    file: StoredFile,
     path: PathBuf,
     blocks: Vec<BlockEntry>,
 }
@@ -130,8 +130,8 @@ impl BlockFile {
     /// Opens a file and reads its directory.
     pub fn open(folder: &Path, entry: &FileEntry, content: Content) -> Result<Self> {
         let path = folder.join(&entry.file);
-        let file = File::open(&path).map_err(|error| Error::io(&path, error))?;
-        let n_bytes = file.metadata().map_err(|error| Error::io(&path, error))?.len();
+        let file = StoredFile::open(&path).map_err(|error| Error::io(&path, error))?;
+        let n_bytes = file.n_bytes().map_err(|error| Error::io(&path, error))?;
         if n_bytes != entry.n_bytes {
             return Err(damaged(&path, &format!("{n_bytes} bytes long instead of {}", entry.n_bytes)));
         }
@@ -205,21 +205,8 @@ impl BlockFile {
         Ok(())
     }
 
-    #[cfg(unix)]
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        use std::os::unix::fs::FileExt;
         self.file.read_exact_at(buffer, offset).map_err(|error| Error::io(&self.path, error))
-    }
-
-    #[cfg(not(unix))]
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        use std::io::{Read, Seek, SeekFrom};
-        // Handles that are cloned share their place in the file; one that is opened anew has its own.
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(offset))?;
-            file.read_exact(buffer)
-        });
-        read.map_err(|error| Error::io(&self.path, error))
     }
 }
 
@@ -253,7 +240,7 @@ pub(super) fn damaged(path: &Path, what: &str) -> Error {
 /// The length of a file and its hash, as the manifest has it. `copy` is given every byte.
 pub(super) fn hash_file(path: &Path, mut copy: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, String)> {
     use std::io::Read;
-    let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let mut file = StoredFile::open(path).map_err(|error| Error::io(path, error))?;
     let mut buffer = vec![0; 1 << 18];
     let mut hash = Box::new(Xxh3::new());
     let mut n_bytes = 0;

@@ -6,10 +6,10 @@ use super::manifest::{FileEntry, Manifest, centres_file, names_file, records_fil
 use super::publish::{NewFiles, remove_leftovers};
 use super::reader::{Index, existing};
 use crate::dedup::{Budget, FixedBudget};
+use crate::store::{NewFile, real_path};
 use crate::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
     }
     let writer = IndexWriter::open_or_else(target, || Ok(first.parameters().clone()))?;
     check_same(writer.index(), first)?;
-    let own = target.canonicalize().map_err(|error| Error::io(target, error))?;
+    let own = real_path(target);
     let mut files = NewFiles::new(target);
     let mut manifest = writer.index().manifest().clone();
     let has_vectors = first.parameters().has_vectors();
@@ -147,7 +147,7 @@ pub fn merge(target: &Path, sources: &[PathBuf]) -> Result<MergeReport> {
     let run = Some(format!("merge-{}", manifest.next_segment));
     for source in &sources {
         let place = source.folder();
-        if place.canonicalize().map_err(|error| Error::io(place, error))? == own {
+        if real_path(place) == own {
             return Err(Error::Data(format!("{}: an index cannot be merged into itself", place.display())));
         }
         take_centres(&mut manifest, source, &mut files)?;
@@ -246,11 +246,11 @@ fn check_same(one: &Index, other: &Index) -> Result<()> {
 fn copy(folder: &Path, entry: &FileEntry, name: String, files: &mut NewFiles) -> Result<FileEntry> {
     let (from, to) = (folder.join(&entry.file), files.add(&name));
     let failed = |error| Error::io(&to, error);
-    let mut out = File::create(&to).map_err(failed)?;
+    let mut out = NewFile::replace(&to).map_err(failed)?;
     let (n_bytes, hash) = hash_file(&from, |bytes| out.write_all(bytes).map_err(failed))?;
     if (n_bytes, &hash) != (entry.n_bytes, &entry.xxh3_128) {
         return Err(damaged(&from, "the checksum of the file is another"));
     }
-    out.sync_all().map_err(failed)?;
+    out.sync().map_err(failed)?;
     Ok(FileEntry { file: name, n_bytes, xxh3_128: hash })
 }

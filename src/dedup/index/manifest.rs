@@ -8,6 +8,7 @@
 //! Not here: replacing it (`publish.rs`), the files it names (`block_file.rs`).
 
 use super::parameters::{IndexParameters, StoredParameters};
+use crate::store;
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -159,7 +160,7 @@ impl Manifest {
     /// Reads the file of an index; none if there is no such file.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(MANIFEST);
-        match std::fs::read(&path) {
+        match store::read(&path) {
             Ok(bytes) => Self::parse(&bytes, &path).map(Some),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io(path, error)),

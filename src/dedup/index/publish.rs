@@ -7,9 +7,8 @@
 //! they are not part of the index, and the next writer removes them.
 
 use super::manifest::{MANIFEST, Manifest, is_segment_file};
-use crate::store::{AREA, Claim, Lock, lock_file, sync_folder};
+use crate::store::{self, AREA, Claim, Lock, NewFile, lock_file, real_path, sync_folder};
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub(super) enum WriterLock {
 impl WriterLock {
     /// Takes the right, making the folder if there is none.
     pub fn take(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        store::create_folder(folder).map_err(|error| Error::io(folder, error))?;
         match lock_file(&folder.join(LOCK))? {
             Some(lock) => Ok(Self::Own { _lock: lock }),
             None => Err(Error::Data(format!(
@@ -59,7 +58,7 @@ pub(super) fn leftovers(folder: &Path, manifest: &Manifest) -> Result<Vec<String
 pub(super) fn remove_leftovers(folder: &Path, manifest: &Manifest, _lock: &WriterLock) -> Result<()> {
     for name in leftovers(folder, manifest)? {
         let path = folder.join(name);
-        std::fs::remove_file(&path).map_err(|error| Error::io(path, error))?;
+        store::remove(&path).map_err(|error| Error::io(path, error))?;
     }
     Ok(())
 }
@@ -70,12 +69,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 fn files_of(folder: &Path) -> Result<Vec<String>> {
-    let failed = |error| Error::io(folder, error);
-    let mut names = vec![];
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
-    }
-    Ok(names)
+    store::names_in(folder).map_err(|error| Error::io(folder, error))
 }
 
 /// Files that are being written. They go when this is dropped, unless they were published.
@@ -119,9 +113,9 @@ impl NewFiles {
     pub fn stage(mut self, manifest: &Manifest, claim: &Claim) -> Result<()> {
         let temporary = self.temporary(MANIFEST);
         let bytes = manifest.to_bytes()?;
-        let written = File::create(&temporary).and_then(|mut file| {
+        let written = NewFile::replace(&temporary).and_then(|mut file| {
             file.write_all(&bytes)?;
-            file.sync_all()
+            file.sync()
         });
         written.map_err(|error| Error::io(&temporary, error))?;
         self.names.drain(..).for_each(|name| claim.publish(Path::new(&name)));
@@ -132,16 +126,16 @@ impl NewFiles {
     /// Makes `manifest` the index, with these files, each on disk already. `after` is told of each step that was done.
     pub fn publish(mut self, manifest: &Manifest, mut after: impl FnMut(&str)) -> Result<()> {
         let bytes = manifest.to_bytes()?;
-        let rename = |from: &Path, to: &Path| std::fs::rename(from, to).map_err(|error| Error::io(to, error));
+        let rename = |from: &Path, to: &Path| store::rename(from, to).map_err(|error| Error::io(to, error));
         for name in &self.names {
             rename(&self.temporary(name), &self.folder.join(name))?;
             after(name);
         }
         sync_folder(&self.folder);
         let temporary = self.temporary(MANIFEST);
-        let written = File::create(&temporary).and_then(|mut file| {
+        let written = NewFile::replace(&temporary).and_then(|mut file| {
             file.write_all(&bytes)?;
-            file.sync_all()
+            file.sync()
         });
         written.map_err(|error| Error::io(&temporary, error))?;
         after("manifest written");
@@ -149,7 +143,7 @@ impl NewFiles {
         self.names.clear();
         after("manifest in place");
         sync_folder(&self.folder);
-        if let Some(parent) = self.folder.canonicalize().ok().as_deref().and_then(Path::parent) {
+        if let Some(parent) = real_path(&self.folder).parent() {
             sync_folder(parent);
         }
         Ok(())
@@ -160,9 +154,9 @@ impl Drop for NewFiles {
     fn drop(&mut self) {
         for name in &self.names {
             // What cannot be removed is not part of the index, and the next writer tries again.
-            let _ = std::fs::remove_file(self.temporary(name));
+            let _ = store::remove(&self.temporary(name));
             if self.claim.is_none() {
-                let _ = std::fs::remove_file(self.folder.join(name));
+                let _ = store::remove(&self.folder.join(name));
             }
         }
     }

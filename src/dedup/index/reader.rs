@@ -12,7 +12,7 @@ use super::records::{SegmentCursor, key_of};
 use super::vectors::{IndexCentres, IndexVectors, SegmentVectors, VectorBlock};
 use crate::dedup::Budget;
 use crate::dedup::claim::Claim;
-use crate::store::{Location, settle};
+use crate::store::{Location, is_folder, settle};
 use crate::{Error, Result, bug};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,7 +170,7 @@ pub(super) fn existing(folder: &Path) -> Result<Manifest> {
         return Ok(manifest);
     }
     let place = folder.display();
-    Err(Error::Data(match folder.is_dir() {
+    Err(Error::Data(match is_folder(folder) {
         true => format!("{place}: not an index: there is no {MANIFEST} in this folder"),
         false => format!("{place}: there is no index here; APPEND makes one"),
     }))

@@ -6,8 +6,8 @@
 
 use super::dots::LANES;
 use crate::dedup::Budget;
+use crate::store::ScratchFile;
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct Vectors {
     chunks: Vec<Vec<f32>>,
     /// The chunk that is being filled.
     tail: Vec<f32>,
-    file: Option<File>,
+    file: Option<ScratchFile>,
     budget: Arc<dyn Budget>,
     claimed_bytes: usize,
 }
@@ -202,7 +202,7 @@ pub(super) fn normalize(vector: &mut [f32]) -> bool {
     true
 }
 
-fn write_values(file: &mut File, values: &[f32], budget: &dyn Budget) -> Result<()> {
+fn write_values(file: &mut ScratchFile, values: &[f32], budget: &dyn Budget) -> Result<()> {
     let mut bytes = Vec::with_capacity(64 << 10);
     for part in values.chunks((64 << 10) / size_of::<f32>()) {
         bytes.clear();
@@ -213,7 +213,7 @@ fn write_values(file: &mut File, values: &[f32], budget: &dyn Budget) -> Result<
     Ok(())
 }
 
-fn read_values(mut file: &File, values: Range<usize>, to: &mut Vec<f32>) -> Result<()> {
+fn read_values(mut file: &ScratchFile, values: Range<usize>, to: &mut Vec<f32>) -> Result<()> {
     file.seek(SeekFrom::Start((values.start * size_of::<f32>()) as u64)).map_err(spill_error)?;
     let mut bytes = vec![0; (values.len() * size_of::<f32>()).min(64 << 10)];
     let mut left_bytes = values.len() * size_of::<f32>();

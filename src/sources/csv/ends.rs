@@ -7,10 +7,9 @@
 //! Invariant: agrees with the parser (`csv`): a quote opens a field only at its beginning, two in quotes are one, and
 //! what follows a closing quote is taken as it is.
 
+use crate::store::StoredFile;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
 /// Where in a record a byte stands.
@@ -138,7 +137,7 @@ impl SeenBlocks {
     pub fn behind(
         &self,
         file: usize,
-        source: &File,
+        source: &StoredFile,
         delimiter: u8,
         ranges: impl Iterator<Item = (u64, u64)>,
     ) -> io::Result<RecordEnds> {
@@ -159,18 +158,16 @@ impl SeenBlocks {
     }
 }
 
-fn look(source: &File, delimiter: u8, start: u64, end: u64) -> io::Result<Transition> {
+fn look(source: &StoredFile, delimiter: u8, start: u64, end: u64) -> io::Result<Transition> {
     let mut walks = STATES.map(|state| RecordEnds { delimiter, state });
     let mut buffer = vec![0; READ_BYTES];
     let mut at = start;
     while at < end {
         let wanted = READ_BYTES.min(usize::try_from(end - at).unwrap_or(READ_BYTES));
-        let n_bytes = match source.read_at(&mut buffer[..wanted], at) {
-            Ok(0) => break,
-            Ok(n_bytes) => n_bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
+        let n_bytes = source.read_at(&mut buffer[..wanted], at)?;
+        if n_bytes == 0 {
+            break;
+        }
         let bytes = &buffer[..n_bytes];
         let bytes = if at == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
         walks.iter_mut().for_each(|walk| walk.pass(bytes));

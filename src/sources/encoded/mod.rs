@@ -27,12 +27,12 @@ use super::spec::{Compression, Format, TextUnit};
 use super::split::{Piece, Splits};
 use super::table::{ExtraColumns, FileTable};
 use super::text::TextReader;
+use crate::store::stat;
 use crate::{Error, Result};
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -197,15 +197,15 @@ impl ScanForm {
 }
 
 fn check_file(file: &SourceFile) -> Result<()> {
-    let metadata = fs::metadata(&file.path).map_err(|error| Error::io(&file.path, error))?;
-    let (then, now) = (file.size_bytes, metadata.len());
+    let found = stat(&file.path).map_err(|error| Error::io(&file.path, error))?;
+    let (then, now) = (file.size_bytes, found.n_bytes);
     if then != now {
         return Err(Error::Data(format!(
             "'{}' has {now} bytes, and had {then} when the query was planned; plan it again",
             file.name
         )));
     }
-    if file.modified.is_some() && file.modified != metadata.modified().ok() {
+    if file.modified.is_some() && file.modified != found.modified {
         return Err(Error::Data(format!("'{}' was written after the query was planned; plan it again", file.name)));
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use crate::sinks::SinkSpec;
 use crate::sources::FileTable;
-use crate::store::real_path;
+use crate::store::{self, real_path};
 use crate::verb::VerbNode;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
@@ -134,8 +134,8 @@ impl Input {
                     return Some(format!("holds an input of this statement, `{}`", file.display()));
                 }
                 let folder = Path::new(location);
-                let is_looked_at = (folder.is_dir() && place.starts_with(real_path(folder)))
-                    || (!folder.exists() && matches_within(location, &place));
+                let is_looked_at = (store::is_folder(folder) && place.starts_with(real_path(folder)))
+                    || (!store::exists(folder) && matches_within(location, &place));
                 is_looked_at.then(|| format!("lies within an input of this statement, `{location}`"))
             }
         }
@@ -150,13 +150,7 @@ fn matches_within(pattern: &str, place: &Path) -> bool {
     let base: PathBuf = path.components().take_while(|part| !is_wild(part)).collect();
     let Ok(below) = place.strip_prefix(real_path(&base)) else { return false };
     let rest: PathBuf = path.components().skip_while(|part| !is_wild(part)).collect();
-    let Ok(rest) = glob::Pattern::new(&rest.to_string_lossy()) else { return false };
-    let options = glob::MatchOptions {
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-        ..glob::MatchOptions::default()
-    };
-    rest.matches_path_with(below, options)
+    store::matches(&rest.to_string_lossy(), below)
 }
 
 #[cfg(test)]
