@@ -18,6 +18,7 @@ use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
 use crate::sources::{RejectLog, RejectSummary};
 use crate::store::{Claim, KeptWork, Location, Outbox};
 use crate::{Error, Result};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use std::fs::File;
 use std::sync::Arc;
@@ -178,6 +179,13 @@ impl Work {
     /// Whether rows go to files.
     pub fn writes(&self) -> bool {
         self.writing.is_some() || self.share.is_some()
+    }
+
+    /// The files of the drop ledger are named by the plan, not by who comes first.
+    pub fn name_drops_by(&self, plan: &Arc<dyn ExecutionPlan>) {
+        if let Some(ledger) = &self.ledger {
+            ledger.follow(plan);
+        }
     }
 
     /// What the executors find in their configuration.
