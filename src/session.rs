@@ -389,7 +389,7 @@ impl Session {
         };
         note.into_iter().for_each(|told| work.log().note(told));
         let writes = work.writes();
-        work.name_drops_by(&physical);
+        work.follow(&plan.logical, &physical)?;
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
         let stream = match is_share {
             true => exec::keep_only(&physical, &task)?,
