@@ -407,6 +407,7 @@ impl Session {
         };
         note.into_iter().for_each(|told| work.log().note(told));
         let writes = work.writes();
+        work.follow(&plan.logical, &physical)?;
         let task = Arc::new(TaskContext::from(&self.state).with_session_config(work.install(self.state.config())));
         let (plans, stream) = match is_share {
             true => (exec::checkpoints_of(&physical), exec::keep_only(&physical, &task)?),

@@ -15,9 +15,13 @@ use crate::config::Attempt;
 use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
-use crate::sources::{RejectLog, RejectSummary};
+use crate::sources::{FileTable, RejectLog, RejectSummary};
 use crate::store::{Claim, KeptWork, Location, Lock, Outbox};
 use crate::{Error, Result};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -180,6 +184,25 @@ impl Work {
     /// Whether rows go to files.
     pub fn writes(&self) -> bool {
         self.writing.is_some() || self.share.is_some()
+    }
+
+    /// What is set aside and dropped is written in the order of the plan, not of who comes first.
+    pub fn follow(&self, logical: &LogicalPlan, physical: &Arc<dyn ExecutionPlan>) -> Result<()> {
+        if let Some(ledger) = &self.ledger {
+            ledger.follow(physical);
+        }
+        let (mut sources, mut may_read_again) = (vec![], false);
+        logical.apply_with_subqueries(|node| {
+            may_read_again |= matches!(node, LogicalPlan::RecursiveQuery(_));
+            if let LogicalPlan::TableScan(scan) = node
+                && let Ok(provider) = source_as_provider(&scan.source)
+            {
+                sources.extend(provider.downcast_ref::<FileTable>().cloned());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        self.rejects.follow(sources, may_read_again);
+        Ok(())
     }
 
     /// What the executors find in their configuration.

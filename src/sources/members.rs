@@ -29,7 +29,13 @@ const MAX_FRAME_BYTES: u64 = 64 << 20;
 /// Whether a packed file can be cut: its first member is small, tells where it ends, and another follows.
 pub(crate) fn can_cut(file: &StoredFile, compression: Compression, block_bytes: u64) -> io::Result<bool> {
     let n_bytes = file.n_bytes()?;
-    Ok(match member_end(file, 0, n_bytes, compression, block_bytes.min(MAX_FRAME_BYTES))? {
+    let mut first = 0;
+    if compression == Compression::Zstd {
+        while let Some(end) = skippable_end(file, first)?.filter(|end| *end < n_bytes) {
+            first = end;
+        }
+    }
+    Ok(match member_end(file, first, n_bytes, compression, block_bytes.min(MAX_FRAME_BYTES))? {
         Some(end) => end < n_bytes && is_member(file, end, compression)?,
         None => false,
     })
@@ -75,6 +81,18 @@ fn is_member(file: &StoredFile, start: u64, compression: Compression) -> io::Res
         (Compression::Zstd, [0x50..=0x5f, 0x2a, 0x4d, 0x18]) => true,
         (Compression::Zstd, magic) => *magic == ZSTD_MAGIC,
         (_, head) => head.starts_with(&[0x1f, 0x8b, 8]),
+    })
+}
+
+/// Where the zstd frame that begins at `start` ends, if it is one that a reader passes over. pzstd puts one before every frame.
+fn skippable_end(file: &StoredFile, start: u64) -> io::Result<Option<u64>> {
+    let mut head = [0; 8];
+    let n_read = read_some_at(file, &mut head, start)?;
+    Ok(match head[..n_read] {
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d] => {
+            Some(start + 8 + u64::from(u32::from_le_bytes([a, b, c, d])))
+        }
+        _ => None,
     })
 }
 
@@ -285,6 +303,16 @@ mod tests {
         text.chunks(1000).flat_map(frame).collect()
     }
 
+    /// As pzstd writes: before each frame one that tells its size.
+    fn pzstd_frames(text: &[u8]) -> Vec<u8> {
+        let frame = |part: &[u8]| {
+            let frame = zstd::bulk::compress(part, 1).unwrap();
+            let size = (frame.len() as u32).to_le_bytes();
+            [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0], size.as_slice(), frame.as_slice()].concat()
+        };
+        text.chunks(1000).flat_map(frame).collect()
+    }
+
     fn bgzf(text: &[u8]) -> Vec<u8> {
         let member = |part: &[u8]| {
             let header = flate2::GzBuilder::new().extra([BGZF_FIELD.as_slice(), &[2, 0, 0, 0]].concat());
@@ -306,11 +334,12 @@ mod tests {
         for (packed, compression) in [
             (zstd_frames(&text, true), Compression::Zstd),
             (zstd_frames(&text, false), Compression::Zstd),
+            (pzstd_frames(&text), Compression::Zstd),
             (bgzf(&text), Compression::Gzip),
         ] {
             std::fs::write(&path, &packed).unwrap();
             assert!(can_cut(&StoredFile::open(&path).unwrap(), compression, 1 << 20).unwrap());
-            for block in [100, 777, 5000, packed.len()] {
+            for block in [1, 100, 777, 5000, packed.len()] {
                 let mut all = Vec::new();
                 for start in (0..packed.len()).step_by(block) {
                     let (start, end) = (start as u64, (start + block) as u64);

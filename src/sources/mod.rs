@@ -15,6 +15,7 @@ mod csv;
 mod discover;
 mod encoded;
 mod format;
+mod handout;
 mod held;
 mod ipc;
 mod json;

@@ -16,11 +16,10 @@ use std::task::{Poll, Waker};
 pub(crate) struct UnitQueue {
     state: Mutex<State>,
     has_room: Condvar,
-    capacity: Capacity,
 }
 
 /// How much may wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Capacity {
     pub units: usize,
     pub bytes: usize,
@@ -28,6 +27,7 @@ pub(crate) struct Capacity {
 
 #[derive(Debug, Default)]
 struct State {
+    capacity: Capacity,
     units: VecDeque<(Unit, usize)>,
     n_bytes: usize,
     /// No more units come; and why, if it is an error that nobody has seen yet.
@@ -47,8 +47,24 @@ pub(crate) struct UnitSender(Arc<UnitQueue>);
 impl UnitQueue {
     /// A queue and its one sender.
     pub fn new(capacity: Capacity) -> (Arc<Self>, UnitSender) {
-        let queue = Arc::new(Self { state: Mutex::default(), has_room: Condvar::new(), capacity });
+        let state = Mutex::new(State { capacity, ..State::default() });
+        let queue = Arc::new(Self { state, has_room: Condvar::new() });
         (queue.clone(), UnitSender(queue))
+    }
+
+    /// Lets more wait, for there are more consumers.
+    pub fn widen(&self, capacity: Capacity) {
+        let mut state = self.lock();
+        if capacity.units > state.capacity.units {
+            state.capacity = capacity;
+            self.has_room.notify_all();
+        }
+    }
+
+    /// Whether all units were taken, and no more come.
+    pub fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.units.is_empty() && state.end.as_ref().is_some_and(Option::is_none)
     }
 
     /// Lets the reader's thread end, because nobody wants its units any more.
@@ -88,9 +104,9 @@ impl UnitSender {
     /// Adds a unit, waiting for room. For a reader's thread; never call it from async code.
     pub fn push(&self, unit: Unit) -> Result<(), Cancelled> {
         let n_bytes = unit.memory_bytes();
-        let Capacity { units, bytes } = self.0.capacity;
         let mut state = self.0.lock();
         loop {
+            let Capacity { units, bytes } = state.capacity;
             if state.is_cancelled {
                 return Err(Cancelled);
             }

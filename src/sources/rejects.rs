@@ -1,14 +1,15 @@
 //! What could not be read: counted, remembered, written down, or, in strict mode, the end of the run.
 //!
 //! Rejects arrive from several threads in any order. Each is written at once to a scratch file, and only its place
-//! is kept in memory; [`RejectLog::stage`] copies them in order of file and line. So memory stays small, and the
-//! same input gives the same `rejects.jsonl`.
+//! is kept in memory, 32 bytes; [`RejectLog::stage`] copies them in the order of the input: by source, as the query names
+//! them, by file and line. So the same input gives the same `rejects.jsonl`.
 //!
 //! A log may stand below another one, to keep what one part of a run sets aside ([`RejectLog::keeping`]); a later run of the
 //! same query then reports it again ([`RejectLog::replay`]).
 //!
 //! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
+use super::table::FileTable;
 use crate::sinks::{RejectsFolder, StagedFile, StagedOutput};
 use crate::store::{KeptFile, KeptPart, ScratchFile, scratch_file};
 use crate::{Error, Result};
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What kind of trouble a reject had; rejects are counted by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -108,6 +109,15 @@ pub struct RejectLog {
     strict: bool,
     state: Mutex<State>,
     keeping: Option<Keeping>,
+    sources: OnceLock<Sources>,
+}
+
+/// What the query reads.
+#[derive(Debug)]
+struct Sources {
+    tables: Vec<FileTable>,
+    /// A source that is named once may be read several times.
+    may_read_again: bool,
 }
 
 /// What makes a log keep what is reported, and pass it on.
@@ -124,21 +134,29 @@ struct State {
     summary: RejectSummary,
     /// The first few, kept sorted.
     first: Vec<(Place, String)>,
-    file_ids: HashMap<String, u32>,
-    file_names: Vec<String>,
+    /// Made when there is a reject.
+    files: Option<Files>,
     /// A file that a query reads twice rejects the same lines twice; they count once.
-    known: HashSet<(u32, u64, u64)>,
+    known: HashSet<Place>,
     scratch: Option<Scratch>,
 }
 
+/// Files by their places in the input.
+#[derive(Debug)]
+struct Files {
+    places: HashMap<String, u32>,
+    /// Whether a file is read by one scan alone, by its place.
+    is_read_once: Vec<bool>,
+}
+
 /// File, line, byte offset: the order in which rejects are shown and written.
-type Place = (String, u64, u64);
+type Place = (u32, u64, u64);
 
 #[derive(Debug)]
 struct Scratch {
     writer: BufWriter<ScratchFile>,
-    /// For each reject its file, line and byte offset, and where in the scratch file it lies.
-    entries: Vec<(u32, u64, u64, u64, u64)>,
+    /// The place of each reject, and where in the scratch file its line begins.
+    entries: Vec<(Place, u64)>,
     n_bytes: u64,
 }
 
@@ -146,7 +164,12 @@ impl RejectLog {
     /// A log that writes `rejects.jsonl` into the folder `destination`, if there is one, and whose
     /// [`report`](Self::report) fails at the first reject if `strict`.
     pub fn new(destination: Option<RejectsFolder>, strict: bool) -> Self {
-        Self { destination, strict, state: Mutex::default(), keeping: None }
+        Self { destination, strict, state: Mutex::default(), keeping: None, sources: OnceLock::new() }
+    }
+
+    /// Says what the query reads, in the order in which it names them. Files that are not among them come last.
+    pub(crate) fn follow(&self, tables: Vec<FileTable>, may_read_again: bool) {
+        self.sources.get_or_init(|| Sources { tables, may_read_again });
     }
 
     /// A log that keeps what one split of `part` sets aside, and reports it to the log `above` it.
@@ -186,15 +209,16 @@ impl RejectLog {
             return keeping.above.as_ref().map_or(Ok(()), |above| above.report(reject));
         }
         let mut state = self.lock();
-        let file_id = state.file_id(&reject.file);
-        if !state.known.insert((file_id, reject.line, reject.byte_offset)) {
+        let (file, is_read_once) = state.files.get_or_insert_with(|| Files::of(self.sources.get())).find(&reject.file);
+        let place = (file, reject.line, reject.byte_offset);
+        if !is_read_once && !state.known.insert(place) {
             return Ok(());
         }
         state.summary.n_rejects += 1;
         *state.summary.by_kind.entry(reject.kind).or_default() += 1;
-        state.remember_first(&reject);
+        state.remember_first(place, &reject);
         if let Some(folder) = &self.destination {
-            state.write(folder, file_id, &reject)?;
+            state.write(folder, place, &reject)?;
         }
         Ok(())
     }
@@ -211,7 +235,7 @@ impl RejectLog {
     pub fn stage(&self) -> Result<Option<StagedOutput>> {
         let mut state = self.lock();
         let (Some(mut scratch), Some(folder)) = (state.scratch.take(), &self.destination) else { return Ok(None) };
-        let staged = scratch.write_sorted(folder, &state.file_names)?;
+        let staged = scratch.write_sorted(folder)?;
         state.summary.written_to = Some(folder.claim().shown().join(folder.next_rejects_file()));
         Ok(Some(staged))
     }
@@ -235,19 +259,38 @@ impl Keeping {
     }
 }
 
-impl State {
-    fn file_id(&mut self, name: &str) -> u32 {
-        if let Some(id) = self.file_ids.get(name) {
-            return *id;
+impl Files {
+    fn of(sources: Option<&Sources>) -> Self {
+        let mut files = Self { places: HashMap::new(), is_read_once: vec![] };
+        let Some(Sources { tables, may_read_again }) = sources else { return files };
+        for (name, ..) in tables.iter().flat_map(FileTable::files) {
+            match files.places.get(name) {
+                Some(place) => files.is_read_once[*place as usize] = false,
+                None => {
+                    let place = files.add(name);
+                    files.is_read_once[place as usize] = !may_read_again;
+                }
+            }
         }
-        let id = self.file_names.len() as u32;
-        self.file_names.push(name.to_string());
-        self.file_ids.insert(name.to_string(), id);
-        id
+        files
     }
 
-    fn remember_first(&mut self, reject: &Reject) {
-        let place = (reject.file.clone(), reject.line, reject.byte_offset);
+    fn add(&mut self, name: &str) -> u32 {
+        let place = self.is_read_once.len() as u32;
+        self.places.insert(name.to_string(), place);
+        self.is_read_once.push(false);
+        place
+    }
+
+    /// The place of a file, and whether it is read once.
+    fn find(&mut self, name: &str) -> (u32, bool) {
+        let place = self.places.get(name).copied().unwrap_or_else(|| self.add(name));
+        (place, self.is_read_once[place as usize])
+    }
+}
+
+impl State {
+    fn remember_first(&mut self, place: Place, reject: &Reject) {
         let at = self.first.partition_point(|(known, _)| *known < place);
         if at < N_SHOWN {
             self.first.insert(at, (place, reject.to_string()));
@@ -255,12 +298,12 @@ impl State {
         }
     }
 
-    fn write(&mut self, folder: &RejectsFolder, file_id: u32, reject: &Reject) -> Result<()> {
+    fn write(&mut self, folder: &RejectsFolder, place: Place, reject: &Reject) -> Result<()> {
         if self.scratch.is_none() {
             self.scratch = Some(Scratch::create(folder)?);
         }
         match &mut self.scratch {
-            Some(scratch) => scratch.append(file_id, reject),
+            Some(scratch) => scratch.append(place, reject),
             None => Err(crate::bug!("the scratch file of the rejects was not made")),
         }
     }
@@ -274,7 +317,7 @@ impl Scratch {
         Ok(Self { writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
     }
 
-    fn append(&mut self, file_id: u32, reject: &Reject) -> Result<()> {
+    fn append(&mut self, place: Place, reject: &Reject) -> Result<()> {
         let mut record = json!({
             "file": reject.file,
             "line": reject.line,
@@ -288,24 +331,27 @@ impl Scratch {
         }
         let line = format!("{record}\n");
         self.writer.write_all(line.as_bytes()).map_err(|e| Error::io("rejects", e))?;
-        self.entries.push((file_id, reject.line, reject.byte_offset, self.n_bytes, line.len() as u64));
+        self.entries.push((place, self.n_bytes));
         self.n_bytes += line.len() as u64;
         Ok(())
     }
 
-    fn write_sorted(&mut self, folder: &RejectsFolder, file_names: &[String]) -> Result<StagedOutput> {
+    fn write_sorted(&mut self, folder: &RejectsFolder) -> Result<StagedOutput> {
         let name = folder.next_rejects_file();
         let shown = folder.claim().shown().join(&name);
         let failed = |e: std::io::Error| Error::io(&shown, e);
         self.writer.flush().map_err(failed)?;
-        let scratch = self.writer.get_mut();
+        let mut lines = BufReader::new(self.writer.get_ref());
+        let mut at = lines.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut out = StagedFile::create(folder, &name)?;
-        self.entries.sort_by_key(|(file, line, offset, _, _)| (&file_names[*file as usize], *line, *offset));
+        self.entries.sort_unstable();
         let mut line = Vec::new();
-        for (_, _, _, start, n_bytes) in &self.entries {
+        for (_, start) in &self.entries {
             line.clear();
-            scratch.seek(SeekFrom::Start(*start)).map_err(failed)?;
-            Read::by_ref(scratch).take(*n_bytes).read_to_end(&mut line).map_err(failed)?;
+            // Neighbours in the input mostly are neighbours here; those are read from what the reader holds.
+            lines.seek_relative(*start as i64 - at as i64).map_err(failed)?;
+            let n_bytes = lines.read_until(b'\n', &mut line).map_err(failed)?;
+            at = start + n_bytes as u64;
             out.append(&line)?;
         }
         out.stage()
@@ -352,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_are_written_in_input_order_and_once() {
+    fn rejects_are_written_by_file_and_line_and_once() {
         let folder = tempfile::tempdir().unwrap();
         let outbox = Outbox::new("test");
         let log = log_into(&outbox, &folder.path().join("r"));
@@ -362,13 +408,13 @@ mod tests {
         commit(&log, &outbox);
         let summary = log.summary();
         assert_eq!(summary.n_rejects, 3);
-        assert_eq!(summary.first, ["a:2: bad", "a:7: bad", "b:1: bad"]);
+        assert_eq!(summary.first, ["b:1: bad", "a:2: bad", "a:7: bad"]);
         let text = fs::read_to_string(folder.path().join("r/rejects.jsonl")).unwrap();
         let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let places: Vec<_> = lines.iter().map(|v| (v["file"].as_str().unwrap(), v["line"].as_u64().unwrap())).collect();
-        assert_eq!(places, [("a", 2), ("a", 7), ("b", 1)]);
-        assert_eq!(lines[0]["raw_hex"], "ff7b");
-        assert_eq!(lines[0]["raw"], "\u{fffd}{");
+        assert_eq!(places, [("b", 1), ("a", 2), ("a", 7)]);
+        assert_eq!(lines[1]["raw_hex"], "ff7b");
+        assert_eq!(lines[1]["raw"], "\u{fffd}{");
         assert_eq!(fs::read_dir(folder.path().join("r")).unwrap().count(), 2, "and a manifest");
     }
 

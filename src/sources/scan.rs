@@ -4,13 +4,13 @@
 //! splits ──handed out in order──► partition 0: a thread reads the split ──► queue of units ──► decode, assemble ──► batches
 //!                             └─► partition 1: …
 //! ```
-//! Where there are fewer splits than threads, several partitions decode the units of one split.
+//! Where splits are few or one is large, several partitions decode the units of one split (`handout.rs`).
 //!
 //! Invariant: each row of the source comes out of exactly one partition, and the rows of a partition are in the order
-//! of the source, so `_seq` ascends within it. A partition takes whole splits, unless several share one; which ones is
-//! not determined.
+//! of the source, so `_seq` ascends within it. Which ones they are is not determined.
 
 use super::format::{Counters, RowsIter, Scan, Stop, Unit};
+use super::handout::{Handout, Reading, Taken};
 use super::lines::block_buffers;
 use super::origin::Assembler;
 use super::queue::{Capacity, UnitQueue};
@@ -55,8 +55,6 @@ pub struct FileScanExec {
     predicate: Option<Arc<PruningPredicate>>,
     /// What the predicate was made of.
     filters: Vec<Expr>,
-    /// How many partitions decode a split together.
-    n_sharing: usize,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     run: Mutex<RunState>,
@@ -75,32 +73,6 @@ struct RunState {
 #[derive(Debug, Clone)]
 pub struct SplitShare(pub Range<usize>);
 
-/// The splits of one reading, handed out as partitions ask for them.
-#[derive(Debug, Default)]
-struct Handout {
-    left: Mutex<Range<usize>>,
-    /// Splits that several partitions decode, until the last of them has come.
-    shared: Mutex<Vec<Shared>>,
-}
-
-/// A split that several partitions decode.
-#[derive(Debug)]
-struct Shared {
-    split: usize,
-    reading: Arc<Reading>,
-    n_missing: usize,
-}
-
-/// Lives as long as somebody decodes the split, or a partition can still come to do so; then its thread may end.
-#[derive(Debug)]
-struct Reading(Arc<UnitQueue>);
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 impl FileScanExec {
     pub(crate) fn try_new(
         table: FileTable,
@@ -109,9 +81,7 @@ impl FileScanExec {
         fetch: Option<usize>,
     ) -> Result<Self> {
         let schema: SchemaRef = Arc::new(table.schema().project(&projection)?);
-        let n_splits = table.input.splits.ranges.len().max(1);
-        let n_sharing = (n_partitions / n_splits).max(1);
-        let n_partitions = n_partitions.min(n_splits * n_sharing).max(1);
+        let n_partitions = n_partitions.max(1);
         let position = schema.index_of(POSITION_COLUMN).ok().filter(|_| table.extra().position);
         let ordering = position.map(|index| {
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(POSITION_COLUMN, index));
@@ -130,7 +100,6 @@ impl FileScanExec {
             fetch,
             predicate: None,
             filters: Vec::new(),
-            n_sharing,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
@@ -169,13 +138,10 @@ impl FileScanExec {
 
     /// The splits of a partition that runs alone. Each split is in one partition, and they ascend from one to the next.
     ///
-    /// Partitions that run together take splits as they come to them; of several that share one, the first has it alone.
+    /// Partitions that run together take splits as they come to them, and decode some together.
     pub fn splits_of(&self, partition: usize) -> Range<usize> {
-        let (n_splits, n_partitions) = (self.n_splits(), self.n_partitions());
-        match self.n_sharing {
-            1 => n_splits * partition / n_partitions..n_splits * (partition + 1) / n_partitions,
-            n_sharing => partition.div_ceil(n_sharing).min(n_splits)..(partition / n_sharing + 1).min(n_splits),
-        }
+        let first = |partition: usize| (self.n_splits() * partition).div_ceil(self.n_partitions());
+        first(partition)..first(partition + 1)
     }
 
     /// Its counters, to add what an earlier run has counted.
@@ -240,7 +206,7 @@ impl FileScanExec {
             // The same plan runs once more, from the start.
             _ => {
                 state.is_started = vec![false; self.n_partitions()];
-                Arc::new(Handout::of(0..self.n_splits()))
+                Arc::new(self.handout(0..self.n_splits()))
             }
         };
         state.is_started[partition] = true;
@@ -250,48 +216,28 @@ impl FileScanExec {
         handout
     }
 
+    fn handout(&self, splits: Range<usize>) -> Handout {
+        let input = &self.table.input;
+        Handout::of(splits, self.n_partitions(), input.splits.sizes(&input.files))
+    }
+
     /// The readings as their threads hold them.
     #[cfg(test)]
     pub(super) fn readings(&self) -> Vec<std::sync::Weak<UnitQueue>> {
         let state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(handout) = &state.handout else { return Vec::new() };
-        handout.lock_shared().iter().map(|shared| Arc::downgrade(&shared.reading.0)).collect()
+        state.handout.as_ref().map_or_else(Vec::new, |handout| handout.readings())
     }
 }
 
-impl Handout {
-    fn of(splits: Range<usize>) -> Self {
-        Self { left: Mutex::new(splits), shared: Mutex::default() }
-    }
-
-    /// The split that the next partition takes for itself.
-    fn next(&self) -> Option<usize> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).next()
-    }
-
-    /// The reading of a split that `n_sharing` partitions decode together; `start` begins it.
-    fn share(&self, split: usize, n_sharing: usize, start: impl FnOnce() -> Result<Reading>) -> Result<Arc<Reading>> {
-        let mut shared = self.lock_shared();
-        let at = match shared.iter().position(|known| known.split == split) {
-            Some(at) => at,
-            None => {
-                shared.push(Shared { split, reading: Arc::new(start()?), n_missing: n_sharing });
-                shared.len() - 1
-            }
-        };
-        shared[at].n_missing -= 1;
-        Ok(if shared[at].n_missing == 0 { shared.swap_remove(at).reading } else { shared[at].reading.clone() })
-    }
-
-    fn lock_shared(&self) -> std::sync::MutexGuard<'_, Vec<Shared>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What may wait for so many partitions.
+fn capacity(table: &FileTable, n_decoders: usize) -> Capacity {
+    let units = n_decoders + 1;
+    Capacity { units, bytes: units.saturating_mul(table.batch_bytes) }
 }
 
 /// Begins to read a split: a thread that fills a queue.
-fn start(table: &FileTable, split: usize, scan: Arc<Scan>, n_sharing: usize) -> Result<Reading> {
-    let units = n_sharing + 1;
-    let (queue, sender) = UnitQueue::new(Capacity { units, bytes: units.saturating_mul(table.batch_bytes) });
+fn start(table: &FileTable, split: usize, scan: Arc<Scan>) -> Result<Reading> {
+    let (queue, sender) = UnitQueue::new(capacity(table, 1));
     let pieces = table.input.splits.ranges[split].clone();
     let reader = table.reader.clone();
     let read = move || match reader.produce(&scan, pieces, &sender) {
@@ -311,9 +257,8 @@ struct PartitionState {
     /// What threads that read splits report to.
     reading_scan: Arc<Scan>,
     scan: Scan,
-    n_sharing: usize,
-    /// The split that this partition shares, until it has begun with it.
-    shared_split: Option<usize>,
+    /// The split that it decodes or has decoded last.
+    split: Option<usize>,
     reading: Option<Arc<Reading>>,
     assembler: Assembler,
     decoding: Option<RowsIter>,
@@ -361,12 +306,13 @@ impl PartitionState {
     }
 
     fn next_reading(&mut self) -> Result<Option<Arc<Reading>>> {
-        let start = |split: usize| start(&self.table, split, self.reading_scan.clone(), self.n_sharing);
-        if self.n_sharing > 1 {
-            let share = |split| self.handout.share(split, self.n_sharing, || start(split));
-            return self.shared_split.take().map(share).transpose();
-        }
-        self.handout.next().map(|split| start(split).map(Arc::new)).transpose()
+        let start = |split: usize| start(&self.table, split, self.reading_scan.clone());
+        let Some(Taken { split, reading, n_decoders }) = self.handout.next(self.split, start)? else {
+            return Ok(None);
+        };
+        reading.0.widen(capacity(&self.table, n_decoders));
+        self.split = Some(split);
+        Ok(Some(reading))
     }
 
     fn cut_to_fetch(&mut self, mut batch: RecordBatch) -> RecordBatch {
@@ -445,9 +391,9 @@ impl ExecutionPlan for FileScanExec {
             return internal_err!("a scan of {} partitions has no partition {partition}", self.n_partitions());
         }
         let share = context.session_config().get_extension::<SplitShare>();
-        let (handout, n_sharing) = match &share {
-            Some(share) => (Arc::new(Handout::of(share.0.clone())), 1),
-            None => (self.join_run(partition), self.n_sharing),
+        let handout = match &share {
+            Some(share) => Arc::new(self.handout(share.0.clone())),
+            None => self.join_run(partition),
         };
         let state = PartitionState {
             table: self.table.clone(),
@@ -455,8 +401,7 @@ impl ExecutionPlan for FileScanExec {
             // What is read for a share is counted with it.
             reading_scan: Arc::new(self.scan_of(share.map(|_| partition), &context)),
             scan: self.scan_of(Some(partition), &context),
-            n_sharing,
-            shared_split: Some(partition / n_sharing).filter(|split| *split < self.n_splits()),
+            split: None,
             reading: None,
             assembler: Assembler::new(&self.table, &self.projection, self.schema.clone()),
             decoding: None,

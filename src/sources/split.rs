@@ -112,6 +112,16 @@ impl Splits {
         splits
     }
 
+    /// The bytes on disk of each split. Those of row groups and batches count for none: they are cut as they should be.
+    pub fn sizes(&self, files: &[SourceFile]) -> Vec<u64> {
+        let bytes = |piece: &Piece| match piece.extent {
+            Extent::Whole => files[piece.file].size_bytes,
+            Extent::Bytes { start, end } => end.min(files[piece.file].size_bytes).saturating_sub(start),
+            Extent::Groups { .. } => 0,
+        };
+        self.ranges.iter().map(|range| self.pieces[range.clone()].iter().map(bytes).sum()).collect()
+    }
+
     /// Some of the splits, and the files that they are of. Pieces keep their numbers.
     ///
     /// What comes before a range of bytes in its file, or between two, becomes one piece that no split has: it may have to be

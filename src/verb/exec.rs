@@ -66,6 +66,11 @@ pub trait SetOperator: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether it writes rows into the drop ledger.
+    fn records_drops(&self) -> bool {
+        false
+    }
+
     /// Begins to run: a stream for each partition of the rows.
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>>;
 }
@@ -183,6 +188,11 @@ impl VerbExec {
         Self::with(self.inputs.clone(), Arc::new(operator), self.layout.clone(), self.is_planned_over_partitions)
     }
 
+    /// Tells this node from others of the plan.
+    pub fn id(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
     /// The input with the rows.
     pub fn rows(&self) -> &Arc<dyn ExecutionPlan> {
         &self.inputs[0]
@@ -199,7 +209,7 @@ impl VerbExec {
         let rows = rows.collect::<Result<_>>()?;
         let others = self.inputs[1..].iter().map(|input| input.execute(0, Arc::clone(&context)));
         let others = others.collect::<Result<_>>()?;
-        let (schema, node) = (self.schema(), std::ptr::from_ref(self) as usize);
+        let (schema, node) = (self.schema(), self.id());
         let (layout, metrics, position) = (&self.layout, &self.metrics, self.position);
         self.operator.start(Start { rows, others, position, layout, schema, context, metrics, node })
     }

@@ -166,6 +166,12 @@ fn a_changed_row_keeps_its_other_fields() {
             "DROP id |> RENAME text AS body |>",
             "{ \"body\": \"a  b\", \"meta\": {\"n\": 1e2, \"m\": [1,{\"b\":null}]}}\n{\"body\":\"c\",\"meta\":null}\n{}\n",
         ),
+        (
+            "SET id = coalesce(id, 'none') |> DEDUP LINES ON id |>",
+            "{\"id\": 1, \"text\": \"a  b\", \"meta\": {\"n\": 1e2, \"m\": [1,{\"b\":null}]}}\n\
+             {\"text\":\"c\",\"id\":\"2\",\"meta\":null}\n\
+             {\"id\":3.0}\n",
+        ),
         ("SELECT id, text |>", "{\"id\": 1, \"text\": \"a  b\"}\n{\"text\":\"c\",\"id\":\"2\"}\n{\"id\":3.0}\n"),
         (
             "SELECT text, id, id AS again |>",

@@ -429,6 +429,23 @@ fn a_file_that_breaks_off_gives_its_rows_and_one_reject_for_the_rest() {
 }
 
 #[test]
+fn rejects_stand_in_the_order_of_sources_and_files() {
+    // By text, `a-b/` comes before `a/`; a source has it behind.
+    let bad = |id: usize| format!("{{\"id\":{id}}}\n{{\"id\":\n");
+    let files = ["z/x.jsonl", "b/a/x.jsonl", "b/a-b/x.jsonl"].map(|path| Mess::new(path, "").packed(bad(1).into()));
+    let folder = Folder::new(&files);
+    let query = "FROM '{in/z/}' |> UNION ALL (FROM '{in/b/}') |> UNION ALL (FROM '{in/z/}') \
+                 |> INTO '{out.jsonl}' WITH (rejects = '{rejects}')";
+    let outcomes = folder.run(query, Config::default()).unwrap();
+    let rejects = folder.lines("rejects/rejects.jsonl");
+    let found: Vec<&str> = rejects.iter().map(|reject| reject["file"].as_str().unwrap()).collect();
+    let expected = ["z/x.jsonl", "b/a/x.jsonl", "b/a-b/x.jsonl"].map(|name| folder.path(&format!("in/{name}")));
+    assert_eq!(found, expected, "each line once, though one source is read twice");
+    let shown = &outcomes[0].report.rejected_examples;
+    assert!(shown.iter().zip(&expected).all(|(shown, file)| shown.starts_with(file)), "{shown:?}");
+}
+
+#[test]
 fn strict_runs_stop_at_the_first_line_and_leave_nothing_behind() {
     let messes = messes();
     for mess in messes.iter().filter(|mess| !mess.rejected.is_empty()) {

@@ -7,14 +7,14 @@
 use super::program::{COMPUTED, Program, Rule};
 use super::rows::Rows;
 use crate::Result;
-use crate::exec::ledger::{Ledger, Page, RejectDetail};
-use crate::sources::{is_carried, is_position};
+use crate::exec::ledger::{DropKeys, DropPartition, DropWriter, Ledger, RejectDetail, keyed};
+use crate::sources::is_carried;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray,
     StringBuilder, StructBuilder, UInt32Array,
 };
-use arrow::compute::{cast, take, take_record_batch};
-use arrow::datatypes::{DataType, Field, Fields, Float64Type, Schema, SchemaRef, UInt64Type};
+use arrow::compute::{cast, take_record_batch};
+use arrow::datatypes::{DataType, Field, Fields, Float64Type, Schema, SchemaRef};
 use datafusion::error::Result as PlanResult;
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ struct Failure {
 
 /// Collects the dropped rows of one batch after the other.
 pub(super) struct DropRecorder {
-    page: Page,
+    writer: DropWriter,
     detail: RejectDetail,
     schema: SchemaRef,
     /// The columns of the input that are written.
     columns: Vec<usize>,
-    position: Option<usize>,
+    keys: DropKeys,
     failures: Vec<Failure>,
 }
 
@@ -42,9 +42,8 @@ pub(in crate::exec) fn is_of_data(field: &Field) -> bool {
 }
 
 impl DropRecorder {
-    /// A recorder for one partition of the program known by `key`.
-    pub fn open(ledger: &Ledger, key: usize, input: &Schema, partition: usize) -> Result<Self> {
-        let position = input.fields().iter().position(|field| is_position(field.name()));
+    /// A recorder for one partition of a program.
+    pub fn open(ledger: &Ledger, program: usize, input: &Schema, partition: DropPartition) -> Result<Self> {
         let columns: Vec<usize> = (0..input.fields().len()).filter(|index| is_of_data(input.field(*index))).collect();
         let mut fields = vec![
             Field::new("_rule", DataType::Utf8, true),
@@ -61,13 +60,14 @@ impl DropRecorder {
         let given = columns.iter().map(|&index| Arc::clone(&input.fields()[index]));
         let fields: Vec<_> = fields.into_iter().map(Arc::new).chain(given).collect();
         let schema = Arc::new(Schema::new(fields));
-        let page = ledger.open(key, Arc::clone(&schema), partition)?;
-        Ok(Self { page, detail: ledger.detail(), schema, columns, position, failures: vec![] })
+        let keys = DropKeys::new(input, &columns, partition.ascends)?;
+        let writer = ledger.open_partition(program, &schema, partition)?;
+        Ok(Self { writer, detail: ledger.detail(), schema, columns, keys, failures: vec![] })
     }
 
-    /// The page that it writes.
-    pub fn into_page(self) -> Page {
-        self.page
+    /// Its way into the ledger.
+    pub fn into_writer(self) -> DropWriter {
+        self.writer
     }
 
     /// Whether every rule is to be evaluated on every row.
@@ -91,26 +91,20 @@ impl DropRecorder {
 
     /// Hands over what was noted of a batch.
     pub fn end_batch(&mut self, program: &Program, batch: &RecordBatch) -> PlanResult<()> {
-        let positions = self.position.map(|index| batch.column(index));
-        let last = batch.num_rows().checked_sub(1);
-        let done_to = positions.and_then(|column| {
-            let column = column.as_primitive_opt::<UInt64Type>()?;
-            last.filter(|last| column.is_valid(*last)).map(|last| column.value(last) + 1)
-        });
+        let last = self.keys.last(batch)?;
         let mut failures = std::mem::take(&mut self.failures);
         // By row; reasons of one row stay in the order of the rules.
         failures.sort_by_key(|failure| failure.place);
         if failures.is_empty() {
-            return Ok(self.page.add(None, None, done_to)?);
+            return Ok(self.writer.add_keyed(None, last)?);
         }
         let by_row: Vec<&[Failure]> = failures.chunk_by(|a, b| a.place == b.place).collect();
         let places = UInt32Array::from_iter_values(by_row.iter().map(|reasons| reasons[0].place));
         let mut columns = self.reasons(program, &by_row);
-        let documents = take_record_batch(&batch.project(&self.columns)?, &places)?;
-        columns.extend(documents.columns().iter().cloned());
+        let rows = take_record_batch(batch, &places)?;
+        columns.extend(self.columns.iter().map(|column| Arc::clone(rows.column(*column))));
         let dropped = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
-        let positions = positions.map(|column| take(column, &places, None)).transpose()?;
-        Ok(self.page.add(Some(dropped), positions, done_to)?)
+        Ok(self.writer.add_keyed(Some(keyed(&dropped, self.keys.of(&rows)?)?), last)?)
     }
 
     fn reasons(&self, program: &Program, by_row: &[&[Failure]]) -> Vec<ArrayRef> {

@@ -30,7 +30,7 @@ pub use order::{Estimate, best};
 pub use program::{COMPUTED, Compared, Program, ProjectedExpr, Rule, Step, StepKind};
 
 use super::coalesce::BatchSize;
-use super::ledger::{Ledger, Page};
+use super::ledger::{DropPartition, DropWriter, Ledger, ascends};
 use crate::exec::admission::ShareSemaphore;
 use crate::logical::{OperatorCall, Resources};
 use datafusion::common::Statistics;
@@ -173,20 +173,23 @@ impl AnnotateExec {
         &self.metrics
     }
 
-    /// Its page in the run's drop ledger, for rows that were dropped in an earlier run; `None` if it writes none.
-    pub(in crate::exec) fn page(&self, partition: usize, context: &TaskContext) -> Result<Option<Page>> {
-        Ok(self.recorder(partition, context)?.map(DropRecorder::into_page))
+    /// Its way into the run's drop ledger, for rows that were dropped in an earlier run; `None` if it writes none.
+    pub(in crate::exec) fn drop_writer(&self, partition: usize, context: &TaskContext) -> Result<Option<DropWriter>> {
+        Ok(self.recorder(partition, context)?.map(DropRecorder::into_writer))
+    }
+
+    /// What the drop ledger knows it by, if it writes there. All partitions of this node share the order, and no other node
+    /// does.
+    pub(in crate::exec) fn recorded_program(&self) -> Option<usize> {
+        self.options.ledger.then(|| Arc::as_ptr(&self.order) as usize)
     }
 
     fn recorder(&self, partition: usize, context: &TaskContext) -> Result<Option<DropRecorder>> {
-        match context.session_config().get_extension::<Ledger>().filter(|_| self.options.ledger) {
-            // All partitions of this node share the order, and no other node does.
-            Some(ledger) => {
-                let key = Arc::as_ptr(&self.order) as usize;
-                Ok(Some(DropRecorder::open(&ledger, key, &self.input.schema(), partition)?))
-            }
-            None => Ok(None),
-        }
+        let ledger = context.session_config().get_extension::<Ledger>();
+        let Some((ledger, program)) = ledger.zip(self.recorded_program()) else { return Ok(None) };
+        let of = self.input.output_partitioning().partition_count();
+        let partition = DropPartition { number: partition, of, ascends: ascends(&self.input) };
+        Ok(Some(DropRecorder::open(&ledger, program, &self.input.schema(), partition)?))
     }
 
     fn top(&self) -> &Arc<dyn ExecutionPlan> {

@@ -20,7 +20,7 @@ mod drops;
 mod run;
 mod unit;
 
-pub(in crate::exec) use drops::{KeptDrops, KeptPage};
+pub(in crate::exec) use drops::{KeptDrops, KeptDropWriter};
 use run::Part;
 pub use run::{CheckpointedChain, Checkpoints, Shard};
 
@@ -152,7 +152,7 @@ impl ExecutionPlan for CheckpointExec {
             bytes_kept: MetricBuilder::new(&self.metrics).counter(BYTES_KEPT, partition),
         };
         // Nodes nearer to the source come first in the ledger, though their units begin later.
-        drop(worker.pages()?);
+        drop(worker.drop_writers()?);
         let batches = try_unfold(worker, |mut worker| async move {
             let batch = worker.next().await?;
             Ok(batch.map(|batch| (batch, worker)))

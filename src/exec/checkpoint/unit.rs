@@ -3,7 +3,7 @@
 use super::counts::{self, Counts};
 use super::drops::{self, KeptDrops};
 use super::{Checkpoints, Part};
-use crate::exec::ledger::{Ledger, Page};
+use crate::exec::ledger::{DropWriter, Ledger};
 use crate::exec::{AnnotateExec, DeviceExec};
 use crate::sources::{KEPT_REJECTS, RejectLog, SplitShare};
 use crate::store::{KeptFile, KeptReader};
@@ -92,9 +92,9 @@ impl Worker {
             match kept {
                 Some(_) if self.checkpoints.only_keeps() => self.part.count_kept(),
                 Some((facts, files)) => {
-                    let pages = self.pages()?;
+                    let writers = self.drop_writers()?;
                     drop(next);
-                    return self.give_again(&facts, files, pages).map(Some);
+                    return self.give_again(&facts, files, writers).map(Some);
                 }
                 None => return self.begin(number).map(|working| Some(Unit::Working(Box::new(working)))),
             }
@@ -133,7 +133,7 @@ impl Worker {
     async fn complete(&mut self) -> Result<()> {
         let Some(Unit::Working(working)) = self.unit.take() else { return Err(bug!("no unit was under way")) };
         let Working { number, rows, file, rejects, drops, before } = *working;
-        // Its pages in the ledger are closed with it.
+        // Its ways into the ledger are closed with it.
         drop(rows);
         let counts = counts::since(&before, counts::of_chain(&self.chain, self.partition));
         let mut files = vec![file.into_inner().map_err(|error| failed(&error))?];
@@ -145,10 +145,10 @@ impl Worker {
     }
 
     /// Everything that a kept unit gave in the run that worked on it.
-    fn give_again(&self, facts: &Facts, mut files: Vec<KeptReader>, pages: Vec<Page>) -> Result<Unit> {
+    fn give_again(&self, facts: &Facts, mut files: Vec<KeptReader>, writers: Vec<DropWriter>) -> Result<Unit> {
         self.part.count_kept();
         self.bytes_kept.add(counts::restore(&self.chain, self.partition, &facts.counts) as usize);
-        drops::replay(pages, &mut files)?;
+        drops::replay(writers, &mut files)?;
         let mut rows = None;
         for file in files {
             match file.name.as_str() {
@@ -165,8 +165,8 @@ impl Worker {
         Ok(Unit::Kept(Box::new(rows.map(|batch| batch.map_err(|error| failed(&error))))))
     }
 
-    /// The pages of the chain's programs in the drop ledger, in the order in which they would be started.
-    pub fn pages(&self) -> Result<Vec<Page>> {
+    /// The ways of the chain's programs into the drop ledger, in the order in which they would be started.
+    pub fn drop_writers(&self) -> Result<Vec<DropWriter>> {
         let mut nodes = vec![&self.chain];
         while let Some(input) = nodes.last().and_then(|node| node.children().first().copied()) {
             nodes.push(input);
@@ -174,7 +174,7 @@ impl Worker {
         let program = |node: &&Arc<dyn ExecutionPlan>| {
             let device = node.downcast_ref::<DeviceExec>().map(DeviceExec::annotate);
             let program = device.or_else(|| node.downcast_ref::<AnnotateExec>())?;
-            program.page(self.partition, &self.context).map_err(Error::from).transpose()
+            program.drop_writer(self.partition, &self.context).map_err(Error::from).transpose()
         };
         nodes.iter().rev().filter_map(program).collect()
     }

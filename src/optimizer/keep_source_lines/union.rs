@@ -94,12 +94,12 @@ fn merged(branches: &[&Carried], column: usize) -> Origin {
     if branches.iter().zip(origins()).all(agrees) { first } else { Origin::Computed }
 }
 
-/// The fields of all branches. One that has several types is of none that could not hold a value.
+/// The fields of all branches. One that has several types is of the type `Null`: nobody can tell which values it could hold.
 fn all_fields(branches: &[&Carried]) -> Vec<(String, DataType)> {
     let mut fields: Vec<(String, DataType)> = vec![];
     for (name, data_type) in branches.iter().flat_map(|branch| &branch.fields) {
         match fields.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) if known != data_type => *known = DataType::Utf8,
+            Some((_, known)) if known != data_type => *known = DataType::Null,
             Some(_) => {}
             None => fields.push((name.clone(), data_type.clone())),
         }

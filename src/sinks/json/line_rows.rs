@@ -227,17 +227,18 @@ impl<'a> Changes<'a> {
             out.extend_from_slice(raw.as_bytes());
             return Ok(());
         }
-        let start = out.len();
-        column.write(row, out)?;
-        // The same text may stand in the line with other escapes than ours. Most lines have only ours.
-        if raw.starts_with('"')
-            && has_other_escapes(raw)
-            && column.text(row).is_some_and(|text| content(raw).as_deref() == Some(text))
-        {
-            out.truncate(start);
+        let text = || column.text(row);
+        let is_unchanged = match raw.starts_with('"') {
+            // The same text may stand in the line with other escapes than ours. Most lines have only ours.
+            true => has_other_escapes(raw) && text().is_some_and(|text| content(raw).as_deref() == Some(text)),
+            // A text column has what is no text (`1e2`) as it stands in the line. A null is no text to a query.
+            false => *replaces == Replaced::Column(&DataType::Utf8) && raw != "null" && text() == Some(raw),
+        };
+        if is_unchanged {
             out.extend_from_slice(raw.as_bytes());
+            return Ok(());
         }
-        Ok(())
+        column.write(row, out)
     }
 }
 
@@ -358,6 +359,18 @@ mod tests {
         assert_eq!(write(r#"{"n":"ten"}"#, true), "{\"n\":\"ten\"}\n");
         assert_eq!(write(r#"{"n":10}"#, true), "{\"n\":null}\n");
         assert_eq!(write(r#"{"n":"ten"}"#, false), "{\"n\":null}\n", "the query dropped what did not fit");
+    }
+
+    #[test]
+    fn a_number_in_a_text_column_stays_one_while_nobody_changes_it() {
+        let source = source(&TWO_TEXTS, true, &["+a"]);
+        let write = |line, a| written(Some(line), &source, &[("a", text(Some(a)))]);
+        for line in [r#"{"a":1}"#, r#"{"a": 1e2}"#, r#"{"a":[1, "x"]}"#, r#"{"a":true}"#] {
+            let raw = line[5..line.len() - 1].trim_start();
+            assert_eq!(write(line, raw), format!("{line}\n"));
+        }
+        assert_eq!(write(r#"{"a":1}"#, "1.0"), "{\"a\":\"1.0\"}\n");
+        assert_eq!(write(r#"{"a":null}"#, "null"), "{\"a\":\"null\"}\n");
     }
 
     #[test]

@@ -133,6 +133,8 @@ impl ColumnBuilder {
 pub(crate) fn fits(data_type: &DataType, raw: &str) -> bool {
     match (data_type, kind(raw)) {
         (_, Kind::Null) | (DataType::Utf8, _) | (DataType::Boolean, Kind::Bool) => true,
+        // What sources with several types for a field have in common.
+        (DataType::Null, _) => true,
         (DataType::Int64, Kind::Number) => raw.parse::<i64>().is_ok(),
         (DataType::UInt64, Kind::Number) => raw.parse::<u64>().is_ok(),
         (DataType::Float64, _) => float(raw).is_some(),

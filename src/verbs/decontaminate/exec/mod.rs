@@ -77,6 +77,10 @@ impl SetOperator for Decontamination {
         self.notes_of_run(metrics)
     }
 
+    fn records_drops(&self) -> bool {
+        self.columns.wants_dropped
+    }
+
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
         let dropped = Dropped::of_run(&start, &self.columns, "_task")?;
         let work = Work {
