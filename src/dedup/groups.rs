@@ -15,7 +15,7 @@
 use super::Budget;
 use super::claim::Claim;
 use super::numbering::Numbering;
-use super::sorted::{Sorted, Source};
+use super::sorted::{Numbered, Sorted, Source};
 use super::spill_file::SpillFile;
 use crate::Result;
 use std::sync::Arc;
@@ -53,6 +53,12 @@ impl Cut {
     pub(super) fn between(word: usize, smallest: u64, largest: u64) -> Self {
         let n_bits = u64::BITS - largest.saturating_sub(smallest).leading_zeros();
         Self { word, smallest, shift: n_bits.saturating_sub(N_PARTS.trailing_zeros()) }
+    }
+
+    /// Parts so much wider that `n_stores` stores together have no more parts than one.
+    fn shared_by(self, n_stores: usize) -> Self {
+        let n_bits = n_stores.next_power_of_two().trailing_zeros().min(N_PARTS.trailing_zeros());
+        Self { shift: (self.shift + n_bits).min(u64::BITS - 1), ..self }
     }
 
     /// Never falls when the word grows, also for values that were not expected.
@@ -139,7 +145,7 @@ pub struct Groups<const N: usize> {
     /// Equal records were looked for in vain: not again.
     mostly_distinct: bool,
     /// What the last words, packed rows, become when records are read.
-    numbering: Option<Arc<Numbering>>,
+    numbering: Option<Numbered>,
 }
 
 impl<const N: usize> Groups<N> {
@@ -159,6 +165,11 @@ impl<const N: usize> Groups<N> {
         Self { budget, cut, parts, file: None, distinct: false, mostly_distinct: false, numbering: None }
     }
 
+    /// As one of `n_stores`, which together use as much memory without asking as one alone would. Call before adding.
+    pub(super) fn one_of(self, n_stores: usize) -> Self {
+        Self { cut: self.cut.shared_by(n_stores), ..self }
+    }
+
     /// Keeps one of equal records.
     pub fn distinct(mut self) -> Self {
         self.distinct = true;
@@ -167,7 +178,13 @@ impl<const N: usize> Groups<N> {
 
     /// The rows of the records were [`packed`](super::packed), and get their numbers now.
     pub fn numbered(mut self, numbering: &Arc<Numbering>) -> Self {
-        self.numbering = Some(Arc::clone(numbering));
+        self.numbering = Some(Numbered { numbering: Arc::clone(numbering), is_turned: false });
+        self
+    }
+
+    /// The same, with the bits of the numbers turned: the last row of a key comes first.
+    pub(super) fn numbered_from_the_end(mut self, numbering: &Arc<Numbering>) -> Self {
+        self.numbering = Some(Numbered { numbering: Arc::clone(numbering), is_turned: true });
         self
     }
 

@@ -25,6 +25,7 @@ mod pairs;
 mod preference;
 mod row_store;
 mod semantic;
+mod shared_groups;
 mod sorted;
 mod spans;
 mod spec;
@@ -52,8 +53,9 @@ pub use pairs::star_and_chain;
 pub use preference::Preference;
 pub use row_store::{RowStore, StoredRows};
 pub use semantic::{Comparers, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
+pub use shared_groups::SharedGroups;
 pub use sorted::Sorted;
-pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, TooLittle, cut_text};
+pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, TextPartition, TooLittle, cut_text};
 pub use spec::{
     Against, AgainstMode, Decontaminate, DecontaminateMode, Exact, ExtraColumn, Fuzzy, Keep, KeepWhich, Lines,
     LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,

@@ -7,6 +7,7 @@
 //! ```
 //! While it is read, a row is known by its partition and its place there ([`packed`]). A run is a stretch of one partition
 //! that no row of another one interrupts; partitions of a scan hold whole splits, so runs are few.
+//! What rows are made of, lines or bytes, can be numbered in the same way: where "row" stands here, read "unit".
 //! Memory: 24 bytes a run, and while rows come some bytes for each gap between their positions, past the budget on disk.
 //! Invariant: numbers depend on positions alone, not on how rows are spread over partitions.
 
@@ -21,6 +22,8 @@ const PLACE_BITS: u32 = 44;
 const READ_BYTES: usize = 16 << 10;
 /// The most bytes of one number in the log.
 const MOST_NUMBER_BYTES: usize = 10;
+/// Numbers that the log has for a stretch.
+const NUMBERS_OF_STRETCH: usize = 3;
 
 /// A row that has no number yet, as one word.
 pub fn packed(partition: usize, place: u64) -> u64 {
@@ -29,35 +32,56 @@ pub fn packed(partition: usize, place: u64) -> u64 {
 
 /// The positions of one partition's rows.
 pub struct Positions {
-    /// For each stretch of consecutive positions: how far it begins behind the one before, and its length.
+    /// For each stretch of consecutive positions: how far it begins behind the one before, its length, and its units.
     stretches: ByteLog,
+    /// Units are numbered, not rows.
+    counts_units: bool,
     /// The stretch under way.
     first: u64,
     n_rows_in_stretch: u64,
+    n_units_in_stretch: u64,
     /// Where the stretch before ended.
     end: u64,
-    n_rows: u64,
+    n_units: u64,
 }
 
 impl Positions {
-    /// None yet.
+    /// None yet. Rows are numbered.
     pub fn new(budget: &Arc<dyn Budget>) -> Self {
-        Self { stretches: ByteLog::new(budget), first: 0, n_rows_in_stretch: 0, end: 0, n_rows: 0 }
+        Self {
+            stretches: ByteLog::new(budget),
+            counts_units: false,
+            first: 0,
+            n_rows_in_stretch: 0,
+            n_units_in_stretch: 0,
+            end: 0,
+            n_units: 0,
+        }
+    }
+
+    /// The same for the units of rows.
+    pub fn of_units(budget: &Arc<dyn Budget>) -> Self {
+        Self { counts_units: true, ..Self::new(budget) }
     }
 
     /// Adds the position of the next row, which is after all earlier ones.
     pub fn push(&mut self, position: u64) -> Result<()> {
-        self.n_rows += 1;
+        self.push_units(position, 1)
+    }
+
+    /// The same of a row of so many units.
+    pub fn push_units(&mut self, position: u64, n_units: u64) -> Result<()> {
         let next = self.first + self.n_rows_in_stretch;
-        if position == next && self.n_rows_in_stretch > 0 {
-            self.n_rows_in_stretch += 1;
-            return Ok(());
-        }
         if position < next {
             return Err(bug!("position {position} came after {next}"));
         }
-        self.end_stretch()?;
-        (self.first, self.n_rows_in_stretch) = (position, 1);
+        if position > next || self.n_rows_in_stretch == 0 {
+            self.end_stretch()?;
+            self.first = position;
+        }
+        self.n_rows_in_stretch += 1;
+        self.n_units_in_stretch += n_units;
+        self.n_units += n_units;
         Ok(())
     }
 
@@ -65,18 +89,30 @@ impl Positions {
         if self.n_rows_in_stretch == 0 {
             return Ok(());
         }
-        let mut bytes = Vec::with_capacity(2 * MOST_NUMBER_BYTES);
+        let mut bytes = Vec::with_capacity(NUMBERS_OF_STRETCH * MOST_NUMBER_BYTES);
         write_number(self.first - self.end, &mut bytes);
         write_number(self.n_rows_in_stretch, &mut bytes);
-        (self.end, self.n_rows_in_stretch) = (self.first + self.n_rows_in_stretch, 0);
+        if self.counts_units {
+            write_number(self.n_units_in_stretch, &mut bytes);
+        }
+        self.end = self.first + self.n_rows_in_stretch;
+        (self.n_rows_in_stretch, self.n_units_in_stretch) = (0, 0);
         self.stretches.append(&bytes)
     }
 
     fn finish(mut self) -> Result<Stretches> {
         self.end_stretch()?;
         self.stretches.flush()?;
-        let mut stretches =
-            Stretches { log: self.stretches, read_to: 0, buffer: vec![], at: 0, end: 0, next: None, n_left: 0 };
+        let mut stretches = Stretches {
+            log: self.stretches,
+            counts_units: self.counts_units,
+            read_to: 0,
+            buffer: vec![],
+            at: 0,
+            end: 0,
+            next: None,
+            n_units: 0,
+        };
         stretches.advance()?;
         Ok(stretches)
     }
@@ -93,24 +129,18 @@ fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
 /// The positions of a partition, read from the first.
 struct Stretches {
     log: ByteLog,
+    counts_units: bool,
     read_to: u64,
     buffer: Vec<u8>,
     at: usize,
-    /// Where the last stretch that was read ends.
-    end: u64,
-    /// The position of the next row, and how many consecutive ones begin with it.
+    /// The first position of the stretch under way; none after the last.
     next: Option<u64>,
-    n_left: u64,
+    /// Where it ends.
+    end: u64,
+    n_units: u64,
 }
 
 impl Stretches {
-    /// Passes `n_rows` of the stretch under way.
-    fn pass(&mut self, n_rows: u64) -> Result<()> {
-        self.n_left -= n_rows;
-        self.next = self.next.map(|next| next + n_rows);
-        if self.n_left == 0 { self.advance() } else { Ok(()) }
-    }
-
     fn advance(&mut self) -> Result<()> {
         self.fill()?;
         if self.at == self.buffer.len() {
@@ -118,8 +148,9 @@ impl Stretches {
             return Ok(());
         }
         let first = self.end + self.read_number();
-        self.n_left = self.read_number();
-        self.end = first + self.n_left;
+        let n_rows = self.read_number();
+        self.n_units = if self.counts_units { self.read_number() } else { n_rows };
+        self.end = first + n_rows;
         self.next = Some(first);
         Ok(())
     }
@@ -127,7 +158,7 @@ impl Stretches {
     /// At least one whole stretch, if there is one.
     fn fill(&mut self) -> Result<()> {
         let n_unread = self.log.len_bytes() - self.read_to;
-        if self.buffer.len() - self.at >= 2 * MOST_NUMBER_BYTES || n_unread == 0 {
+        if self.buffer.len() - self.at >= NUMBERS_OF_STRETCH * MOST_NUMBER_BYTES || n_unread == 0 {
             return Ok(());
         }
         self.buffer.drain(..self.at);
@@ -183,7 +214,7 @@ impl Numbering {
 
     /// By the positions of all rows.
     pub fn new(positions: Vec<Positions>) -> Result<Self> {
-        let n_rows = positions.iter().map(|positions| positions.n_rows).sum();
+        let n_rows = positions.iter().map(|positions| positions.n_units).sum();
         let mut partitions = positions.into_iter().map(Positions::finish).collect::<Result<Vec<_>>>()?;
         let mut places = vec![0; partitions.len()];
         let mut of_partitions = vec![vec![]; partitions.len()];
@@ -198,14 +229,17 @@ impl Numbering {
             runs.push(Stretch { partition, place: places[partition], number });
             of_partitions[partition].push((places[partition], number));
             let rows = &mut partitions[partition];
-            while let Some(next) = rows.next.filter(|next| *next < limit) {
-                let n_rows = rows.n_left.min(limit - next);
-                rows.pass(n_rows)?;
-                places[partition] += n_rows;
-                number += n_rows;
-            }
-            if heads.get(1).is_some_and(|(next, _)| *next == heads[0].0) {
-                return Err(bug!("two rows have the position {}", heads[0].0));
+            loop {
+                // No row of another partition lies within a stretch of consecutive positions.
+                if rows.end > limit {
+                    return Err(bug!("two rows have the position {limit}"));
+                }
+                places[partition] += rows.n_units;
+                number += rows.n_units;
+                rows.advance()?;
+                if rows.next.is_none_or(|next| next >= limit) {
+                    break;
+                }
             }
         }
         Ok(Self { runs, of_partitions, n_rows })
@@ -286,6 +320,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn units_of_rows_are_numbered_through_all_partitions() {
+        let budget: Arc<dyn Budget> = Arc::new(FixedBudget::new());
+        let log = |rows: &[(u64, u64)]| {
+            let mut log = Positions::of_units(&budget);
+            rows.iter().for_each(|(position, n_units)| log.push_units(*position, *n_units).unwrap());
+            log
+        };
+        // Rows of 3, 0, 2 │ 4 units, and between them of 0 │ 5.
+        let partitions = vec![log(&[(0, 3), (1, 0), (2, 2), (9, 4)]), log(&[(3, 0), (7, 5)])];
+        let numbering = Numbering::new(partitions).unwrap();
+        assert_eq!(numbering.n_rows(), 14);
+        let numbers = |partition, n: u64| (0..n).map(|at| numbering.number_of(partition, at)).collect::<Vec<_>>();
+        assert_eq!(numbers(0, 9), [0, 1, 2, 3, 4, 10, 11, 12, 13]);
+        assert_eq!(numbers(1, 5), [5, 6, 7, 8, 9]);
+        assert_eq!([4, 5, 9, 10].map(|number| numbering.place_of(number)), [(0, 4), (1, 0), (1, 4), (0, 5)]);
     }
 
     #[test]

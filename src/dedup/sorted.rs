@@ -31,7 +31,15 @@ pub(super) struct Source<const N: usize> {
     pub(super) part: Part<N>,
     pub(super) file: Option<Arc<SpillFile>>,
     /// What the last words, packed rows, become.
-    pub(super) numbering: Option<Arc<Numbering>>,
+    pub(super) numbering: Option<Numbered>,
+}
+
+/// How packed rows get their numbers when records are read.
+#[derive(Clone)]
+pub(super) struct Numbered {
+    pub(super) numbering: Arc<Numbering>,
+    /// All bits are turned, so that the last row comes first.
+    pub(super) is_turned: bool,
 }
 
 /// Sorted records, or one record so many times.
@@ -59,7 +67,7 @@ impl<const N: usize> Sorted<N> {
         budget: &Arc<dyn Budget>,
         parts: Vec<Part<N>>,
         file: Option<Arc<SpillFile>>,
-        numbering: Option<Arc<Numbering>>,
+        numbering: Option<Numbered>,
         distinct: bool,
     ) -> Self {
         let parts = parts.into_iter().filter(|part| part.n_records() > 0);
@@ -67,6 +75,17 @@ impl<const N: usize> Sorted<N> {
         let pending = parts.map(source).collect();
         let n_threads = budget.n_threads();
         Self { budget: Arc::clone(budget), pending, current: None, distinct, n_threads }
+    }
+
+    /// With the records of another store behind its own, which are all smaller.
+    pub(super) fn then(mut self, next: Sorted<N>) -> Self {
+        self.pending.extend(next.pending);
+        self
+    }
+
+    /// Reads ahead on the thread of whoever asks, not on all.
+    pub(super) fn on_one_thread(self) -> Self {
+        Self { n_threads: 1, ..self }
     }
 
     /// Calls `f` with the key (N − 1 words) and the rows, ascending, of each group of at least `min_rows`, in ascending
@@ -191,7 +210,7 @@ impl<const N: usize> Sorted<N> {
             let numbering = source.numbering;
             (records, claim) = source.part.into_memory();
             if numbering.is_some() {
-                records.iter_mut().for_each(|record| *record = numbered(numbering.as_deref(), *record));
+                records.iter_mut().for_each(|record| *record = numbered(numbering.as_ref(), *record));
             }
         }
         sort(&mut records);
@@ -225,7 +244,7 @@ impl<const N: usize> Sorted<N> {
             source.for_each(|record| pieces.push(*record))?;
         } else {
             let numbering = source.numbering;
-            source.part.drain_memory(|record| pieces.push(numbered(numbering.as_deref(), record)))?;
+            source.part.drain_memory(|record| pieces.push(numbered(numbering.as_ref(), record)))?;
         }
         for item in pieces.finish()?.pending.into_iter().rev() {
             self.pending.push_front(item);
@@ -263,9 +282,10 @@ fn sort<const N: usize>(records: &mut [[u64; N]]) {
 
 /// A record with its row's number in place of the packed row.
 #[inline]
-fn numbered<const N: usize>(numbering: Option<&Numbering>, mut record: [u64; N]) -> [u64; N] {
-    if let Some(numbering) = numbering {
-        record[N - 1] = numbering.number_of_packed(record[N - 1]);
+fn numbered<const N: usize>(by: Option<&Numbered>, mut record: [u64; N]) -> [u64; N] {
+    if let Some(Numbered { numbering, is_turned }) = by {
+        let number = numbering.number_of_packed(record[N - 1]);
+        record[N - 1] = if *is_turned { !number } else { number };
     }
     record
 }
@@ -273,7 +293,7 @@ fn numbered<const N: usize>(numbering: Option<&Numbering>, mut record: [u64; N])
 impl<const N: usize> Source<N> {
     /// Calls `f` with each record, in the order in which they lie there.
     pub(super) fn for_each(&self, mut f: impl FnMut(&[u64; N]) -> Result<()>) -> Result<()> {
-        let mut f = |record: &[u64; N]| f(&numbered(self.numbering.as_deref(), *record));
+        let mut f = |record: &[u64; N]| f(&numbered(self.numbering.as_ref(), *record));
         self.part.in_memory().try_for_each(&mut f)?;
         let Some(file) = &self.file else { return Ok(()) };
         let mut buffer = vec![0; READ_BYTES / (8 * N) * (8 * N)];

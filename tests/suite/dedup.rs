@@ -160,6 +160,64 @@ fn rows_that_come_in_partitions_give_the_bytes_of_one_stream() {
     }
 }
 
+/// Web pages of lines of which many stand on other pages too; some have no text.
+fn pages(n_pages: u64) -> Vec<Value> {
+    let line = |n: u64| match n % 4 {
+        0 => "Home | About | Contact".to_string(),
+        1 => format!("Read more about topic {} in our archive.", mixed(n) % 40),
+        2 => String::new(),
+        _ => format!("Line {n} says something that hardly any other page says. It has {} words.", mixed(n) % 300),
+    };
+    let text = |n: u64| (0..mixed(n) % 12).map(|at| line(mixed(n * 16 + at)) + "\n").collect::<String>();
+    let text = |n: u64| if n % 17 == 3 { Value::Null } else { text(n).into() };
+    (0..n_pages).map(|n| json!({ "id": format!("p{n}"), "score": mixed(n) % 10, "text": text(n) })).collect()
+}
+
+/// Which of equal lines is the first depends on their place in the input, whoever reads it.
+#[test]
+fn texts_that_come_in_partitions_are_cut_as_in_one_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path(), &pages(800), &[0, 1, 2, 3, 4]);
+    let (out, number) = (folder.path().join("out"), |n: usize| NonZeroUsize::new(n).unwrap());
+    let whole = "min_document_words = 0";
+    for method in [
+        format!("DEDUP LINES ON text WITH (min_words = 2, {whole})"),
+        "DEDUP LINES ON text WITH (min_words = 2, min_document_words = 8)".to_string(),
+        format!("DEDUP LINES ON text WITH (min_words = 0, span = 2, {whole}) KEEP NONE"),
+        format!("DEDUP PARAGRAPHS ON text WITH (min_words = 0, {whole})"),
+        format!("DEDUP SENTENCES ON text WITH (span = 1, min_document_units = 0, {whole})"),
+        "DEDUP SUBSTRING ON text WITH (min_length = 'bytes:20')".to_string(),
+        "DEDUP SUBSTRING ON text WITH (min_length = 'tokens:6') KEEP NONE".to_string(),
+    ] {
+        let text = format!(
+            "FROM '{}/*.jsonl' |> WHERE score < 9 |> {method} |> INTO '{}/clean/' WITH \
+             (overwrite = true, rejects = '{}/rejects')",
+            folder.path().display(),
+            out.display(),
+            out.display()
+        );
+        let mut expected: Option<BTreeMap<PathBuf, Vec<u8>>> = None;
+        for (threads, block_bytes, batch_bytes, memory_bytes) in [
+            (1, 1 << 30, 1 << 20, 8 << 30),
+            (1, 5000, 2000, 4 << 20),
+            (2, 9000, 3000, 8 << 20),
+            (16, 1 << 30, 2000, 8 << 30),
+            (16, 5000, 2000, 16 << 20),
+        ] {
+            let config = Config {
+                block_bytes: number(block_bytes),
+                batch_bytes: number(batch_bytes),
+                ..config(threads, 8192, Some(memory_bytes))
+            };
+            query(&text, config).unwrap();
+            let files = files_below(&out);
+            assert!(files.keys().any(|path| path.ends_with("dropped/part-00000.jsonl.zst")), "{files:?}");
+            let expected = expected.get_or_insert_with(|| files.clone());
+            assert!(*expected == files, "{method}: {threads} threads, splits of {block_bytes}, {memory_bytes} bytes");
+        }
+    }
+}
+
 #[test]
 fn documents_stay_in_their_partitions_and_rules_after_a_dedup_run_in_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +233,7 @@ fn documents_stay_in_their_partitions_and_rules_after_a_dedup_run_in_all_of_them
             session.explain(&plan, Stage::Physical, ExplainFormat::Tree).await.unwrap()
         })
     };
-    for verb in ["DEDUP EXACT ON text", "DEDUP FUZZY ON text"] {
+    for verb in ["DEDUP EXACT ON text", "DEDUP FUZZY ON text", "DEDUP LINES ON text", "DEDUP SUBSTRING ON text"] {
         let plan = explain(verb);
         let at = |node: &str| plan.find(node).unwrap_or_else(|| panic!("no {node} in {plan}"));
         assert!(at("GatherExec") < at("AnnotateExec") && at("AnnotateExec") < at("DedupExec"), "{plan}");

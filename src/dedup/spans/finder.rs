@@ -3,27 +3,25 @@
 //! Invariant: cuts are ascending, disjoint, not empty, and begin and end between characters.
 //! Not here: the finding (`lines.rs`, `substring.rs`).
 
+use super::text_partition::TextPartition;
 use crate::Result;
-use crate::dedup::Budget;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Finds what is to be cut out of each text of a corpus.
 ///
-/// All texts are shown in row order, once a pass, in batches of any size; then once more to [`cut`](Self::cut) them.
-/// Null texts are shown too; nothing is ever found in them.
-pub trait SpanFinder: Send {
-    /// The next texts of the current pass.
-    fn see(&mut self, texts: &[Option<&str>]) -> Result<()>;
+/// The texts of each partition are shown in row order, once a pass, in batches of any size; then once more to
+/// [`cut`](Self::cut) them. Partitions may be shown at the same time. Null texts are shown too; nothing is ever found in them.
+pub trait SpanFinder: Send + Sync {
+    /// The next texts of a partition in the current pass. `positions` say where they stand among those of other
+    /// partitions; they are looked at in the first pass, if there are several partitions.
+    fn see(&self, partition: &mut TextPartition, texts: &[Option<&str>], positions: &[u64]) -> Result<()>;
 
     /// Ends a pass over all texts; true if another one is needed before they can be cut.
-    fn end_pass(&mut self) -> Result<bool>;
+    fn end_pass(&mut self, partitions: &mut [TextPartition]) -> Result<bool>;
 
-    /// What becomes of the next texts, in the same order as in the passes: one answer a text.
-    fn cut(&mut self, texts: &[Option<&str>]) -> Result<Vec<Outcome>>;
-
-    /// What was found in the texts that `cut` was shown so far.
-    fn tally(&self) -> Tally;
+    /// What becomes of the next texts of a partition, in the same order as in the passes: one answer a text.
+    fn cut(&self, partition: &mut TextPartition, texts: &[Option<&str>]) -> Result<Vec<Outcome>>;
 }
 
 /// What becomes of a document.
@@ -126,9 +124,13 @@ pub(super) fn count_words<'t>(pieces: impl Iterator<Item = &'t str>, enough: usi
     n_words
 }
 
-/// Applies a function to each item, on as many threads as there are; answers in order.
-pub(super) fn map_all<I: Sync, T: Send>(budget: &dyn Budget, items: &[I], f: impl Fn(&I) -> T + Sync + Send) -> Vec<T> {
-    if budget.n_threads() > 1 { items.par_iter().map(f).collect() } else { items.iter().map(f).collect() }
+/// Applies a function to each item, on as many threads as there are if no other partition keeps them busy; answers in order.
+pub(super) fn map_all<I: Sync, T: Send>(
+    partition: &TextPartition,
+    items: &[I],
+    f: impl Fn(&I) -> T + Sync + Send,
+) -> Vec<T> {
+    if partition.is_alone() { items.par_iter().map(f).collect() } else { items.iter().map(f).collect() }
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@
 //! Memory: [`LineFinder::memory_bytes`]; 24 bytes a run of units, 16 for each that goes.
 //! Invariant: one pass over the texts.
 
-use super::finder::{Outcome, SpanFinder, Tally, count_words, is_space, judge, map_all};
+use super::finder::{Outcome, SpanFinder, count_words, is_space, judge, map_all};
 use super::normal::normalized;
-use super::repeats::{ByPosition, Replay, Stays, for_each_repeat};
+use super::repeats::{ByPlace, Stays, add_repeats};
+use super::text_partition::{TextPartition, number_units};
 use super::units::{Unit, units};
-use crate::dedup::{Budget, Groups, KeepWhich, Lines, LinesUnit};
+use crate::dedup::{Budget, KeepWhich, Lines, LinesUnit, SharedGroups};
 use crate::ops::dedup::Normalize;
 use crate::{Result, bug};
 use std::ops::Range;
@@ -25,17 +26,17 @@ pub struct LineFinder {
     stays: Stays,
     budget: Arc<dyn Budget>,
     state: State,
-    n_units: u64,
-    tally: Tally,
 }
 
 enum State {
-    Seeing(Groups<3>),
-    Cutting(Replay),
+    /// The hash and the unit of each run.
+    Seeing(SharedGroups<3>),
+    Cutting,
     Failed,
 }
 
 /// The runs of units of one text: the first unit of each and its hash.
+#[derive(Default)]
 struct Runs {
     n_units: u64,
     hashes: Vec<(u64, u128)>,
@@ -48,9 +49,7 @@ impl LineFinder {
             spec: Lines { span: spec.span.max(1), ..spec.clone() },
             stays: keep.into(),
             budget: Arc::clone(budget),
-            state: State::Seeing(Groups::new(budget)),
-            n_units: 0,
-            tally: Tally::default(),
+            state: State::Seeing(SharedGroups::new(budget)),
         }
     }
 
@@ -121,49 +120,47 @@ fn cut_leading_space(text: &str, cuts: &mut Vec<Range<usize>>) {
 }
 
 impl SpanFinder for LineFinder {
-    fn see(&mut self, texts: &[Option<&str>]) -> Result<()> {
-        let runs = map_all(self.budget.as_ref(), texts, |text| text.map(|text| self.runs(text)));
-        let State::Seeing(groups) = &mut self.state else { return Err(bug!("texts are seen after the last pass")) };
-        for runs in runs.into_iter().flatten() {
+    fn see(&self, partition: &mut TextPartition, texts: &[Option<&str>], positions: &[u64]) -> Result<()> {
+        let State::Seeing(groups) = &self.state else { return Err(bug!("texts are seen after the last pass")) };
+        let runs = map_all(partition, texts, |text| text.map(|text| self.runs(text)).unwrap_or_default());
+        let mut adder = groups.adder();
+        for (row, runs) in runs.into_iter().enumerate() {
+            let start = partition.pass(positions.get(row), runs.n_units)?;
             for (at, hash) in runs.hashes {
-                groups.push([(hash >> 64) as u64, hash as u64, self.stays.order(self.n_units + at)])?;
+                adder.push([(hash >> 64) as u64, hash as u64, partition.packed(start + at)])?;
             }
-            self.n_units += runs.n_units;
         }
-        Ok(())
+        adder.finish()
     }
 
-    fn end_pass(&mut self) -> Result<bool> {
+    fn end_pass(&mut self, partitions: &mut [TextPartition]) -> Result<bool> {
         let State::Seeing(groups) = std::mem::replace(&mut self.state, State::Failed) else {
             return Err(bug!("a pass ends after the last one"));
         };
-        let mut repeats = ByPosition::new(&self.budget, self.n_units);
-        for_each_repeat(groups, self.stays, |position, _| repeats.push(position, 0))?;
-        self.state = State::Cutting(repeats.finish()?);
-        self.n_units = 0;
+        let numbering = number_units(partitions)?;
+        let runs = groups.finish(|runs| self.stays.numbered(runs, &numbering))?;
+        let gone = ByPlace::new(&self.budget, &numbering, partitions);
+        add_repeats(runs, self.stays, &gone, |position, _| (position, 0))?;
+        gone.give_to(partitions)?;
+        self.state = State::Cutting;
         Ok(false)
     }
 
-    fn cut(&mut self, texts: &[Option<&str>]) -> Result<Vec<Outcome>> {
+    fn cut(&self, partition: &mut TextPartition, texts: &[Option<&str>]) -> Result<Vec<Outcome>> {
+        let State::Cutting = &self.state else { return Err(bug!("texts are cut before the last pass")) };
         let unit = self.spec.unit;
-        let texts = map_all(self.budget.as_ref(), texts, |text| text.map(|text| (text, units(text, unit))));
-        let State::Cutting(replay) = &mut self.state else { return Err(bug!("texts are cut before the last pass")) };
+        let texts = map_all(partition, texts, |text| text.map(|text| (text, units(text, unit))));
         let mut found = vec![];
         for text in &texts {
             let n_units = text.as_ref().map_or(0, |(_, units)| units.len() as u64);
-            found.push((text, replay.take(self.n_units, self.n_units + n_units)?));
-            self.n_units += n_units;
+            found.push((text, partition.pass_found(n_units)?));
         }
-        let outcomes = map_all(self.budget.as_ref(), &found, |(text, repeats)| match text {
+        let outcomes = map_all(partition, &found, |(text, repeats)| match text {
             Some((text, units)) => self.outcome(text, units, repeats),
             None => Outcome::Same,
         });
-        outcomes.iter().for_each(|outcome| self.tally.count(outcome));
+        partition.count(&outcomes);
         Ok(outcomes)
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
     }
 }
 

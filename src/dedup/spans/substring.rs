@@ -20,10 +20,11 @@
 //! Invariant: the result is that of comparing all windows with all, up to collisions of 128 bits.
 
 use super::blocks::{Document, Lens};
-use super::finder::{Outcome, SpanFinder, Tally, judge, map_all};
-use super::repeats::{ByPosition, Replay, Stays, for_each_repeat};
+use super::finder::{Outcome, SpanFinder, judge, map_all};
+use super::repeats::{ByPlace, Stays, add_repeats};
+use super::text_partition::{TextPartition, number_units};
 use super::tokens::tokens;
-use crate::dedup::{Budget, Groups, KeepWhich, Substring};
+use crate::dedup::{Budget, KeepWhich, SharedGroups, Sorted, Substring};
 use crate::{Result, bug};
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,16 +41,14 @@ pub struct SubstringFinder {
     stays: Stays,
     budget: Arc<dyn Budget>,
     state: State,
-    n_units: u64,
-    tally: Tally,
 }
 
 enum State {
     /// Anchor, content and first window of each block.
-    Blocks(Groups<4>),
-    /// The marks of pass 1, the content of each window, and what goes.
-    Windows(Replay, Groups<3>, ByPosition),
-    Cutting(Replay),
+    Blocks(SharedGroups<4>),
+    /// The content of each window, and what goes: where, and how many units. Partitions have the marks of pass 1.
+    Windows(SharedGroups<3>, ByPlace),
+    Cutting,
     Failed,
 }
 
@@ -70,9 +69,7 @@ impl SubstringFinder {
             lens: Lens::new(spec.min_length),
             stays: keep.into(),
             budget: Arc::clone(budget),
-            state: State::Blocks(Groups::new(budget)),
-            n_units: 0,
-            tally: Tally::default(),
+            state: State::Blocks(SharedGroups::new(budget)),
         }
     }
 
@@ -81,45 +78,47 @@ impl SubstringFinder {
         let mut records = Vec::with_capacity(document.n_units() / self.lens.mean_block() as usize + 1);
         self.lens.for_each_block(&document, |block| {
             let hash = document.hash(block.first..block.last + self.lens.window);
-            records.push([block.anchor, (hash >> 64) as u64, hash as u64, block.first as u64]);
+            records.push([spread(block.anchor), (hash >> 64) as u64, hash as u64, block.first as u64]);
         });
         (document.n_units() as u64, records)
     }
 
-    /// Which blocks repeat and which must be examined.
-    fn end_blocks(&self, blocks: Groups<4>) -> Result<Replay> {
+    /// Marks which blocks repeat and which must be examined.
+    fn mark_blocks(&self, blocks: Sorted<4>, marks: &ByPlace) -> Result<()> {
         let stays = self.stays;
-        let mut marks = ByPosition::new(&self.budget, self.n_units);
-        let mut mark = |record: &[u64; 4], mark: u64| marks.push(stays.order(record[3]), mark);
-        // The first block of its content, and how it was marked.
-        let mut first: Option<([u64; 4], u64)> = None;
-        blocks.finish()?.for_each_record(|record| {
-            let Some((first, marked)) = first.as_mut().filter(|(first, _)| first[0] == record[0]) else {
-                first = Some((*record, 0));
-                return Ok(());
-            };
-            let same = first[..3] == record[..3];
-            let overlaps = stays.order(record[3]).abs_diff(stays.order(first[3])) < self.lens.window as u64;
-            let needed = match same {
-                true if stays == Stays::None => WHOLE,
-                true if !overlaps => 0,
-                _ => EXAMINE,
-            };
-            if needed & !*marked != 0 {
-                mark(first, needed)?;
-                *marked |= needed;
-            }
-            match needed {
-                0 | WHOLE => mark(record, WHOLE),
-                _ => {
-                    if !same {
-                        (*first, *marked) = (*record, EXAMINE);
-                    }
-                    mark(record, EXAMINE)
+        blocks.par_for_each_part(|mut part| {
+            let mut marks = marks.adder();
+            let mut mark = |record: &[u64; 4], mark: u64| marks.push((stays.position(record[3]), mark));
+            // The first block of its content, and how it was marked.
+            let mut first: Option<([u64; 4], u64)> = None;
+            part.for_each_record(|record| {
+                let Some((first, marked)) = first.as_mut().filter(|(first, _)| first[0] == record[0]) else {
+                    first = Some((*record, 0));
+                    return Ok(());
+                };
+                let same = first[..3] == record[..3];
+                let overlaps = stays.position(record[3]).abs_diff(stays.position(first[3])) < self.lens.window as u64;
+                let needed = match same {
+                    true if stays == Stays::None => WHOLE,
+                    true if !overlaps => 0,
+                    _ => EXAMINE,
+                };
+                if needed & !*marked != 0 {
+                    mark(first, needed)?;
+                    *marked |= needed;
                 }
-            }
-        })?;
-        marks.finish()
+                match needed {
+                    0 | WHOLE => mark(record, WHOLE),
+                    _ => {
+                        if !same {
+                            (*first, *marked) = (*record, EXAMINE);
+                        }
+                        mark(record, EXAMINE)
+                    }
+                }
+            })?;
+            marks.finish()
+        })
     }
 
     fn marked(&self, document: &Document<'_>, marks: &[(usize, u64)]) -> Marked {
@@ -141,15 +140,17 @@ impl SubstringFinder {
         found
     }
 
-    /// Where the windows repeat that were examined.
-    fn end_windows(&self, windows: Groups<3>, mut gone: ByPosition) -> Result<Replay> {
+    /// Adds where the windows repeat that were examined.
+    fn add_windows(&self, windows: Sorted<3>, gone: &ByPlace) -> Result<()> {
         let n = self.lens.window as u64;
-        for_each_repeat(windows, self.stays, |at, repeated| match self.stays {
-            Stays::First => gone.push(at.max(repeated + n), at + n),
-            Stays::Last => gone.push(at, (at + n).min(repeated)),
-            Stays::None => gone.push(at, at + n),
-        })?;
-        gone.finish()
+        add_repeats(windows, self.stays, gone, |at, repeated| {
+            let range = match self.stays {
+                Stays::First => at.max(repeated + n)..at + n,
+                Stays::Last => at..(at + n).min(repeated),
+                Stays::None => at..at + n,
+            };
+            (range.start, range.end - range.start)
+        })
     }
 
     /// What becomes of a text that these units go of.
@@ -174,82 +175,90 @@ impl SubstringFinder {
 }
 
 impl SpanFinder for SubstringFinder {
-    fn see(&mut self, texts: &[Option<&str>]) -> Result<()> {
-        let texts: Vec<&str> = texts.iter().flatten().copied().collect();
-        self.state = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Blocks(mut blocks) => {
-                for (n_units, records) in map_all(self.budget.as_ref(), &texts, |text| self.blocks(text)) {
+    fn see(&self, partition: &mut TextPartition, texts: &[Option<&str>], positions: &[u64]) -> Result<()> {
+        match &self.state {
+            State::Blocks(blocks) => {
+                let found = map_all(partition, texts, |text| self.blocks(text.unwrap_or_default()));
+                let mut adder = blocks.adder();
+                for (row, (n_units, records)) in found.into_iter().enumerate() {
+                    let start = partition.pass(positions.get(row), n_units)?;
                     for [anchor, high, low, first] in records {
-                        blocks.push([anchor, high, low, self.stays.order(self.n_units + first)])?;
+                        adder.push([anchor, high, low, partition.packed(start + first)])?;
                     }
-                    self.n_units += n_units;
                 }
-                State::Blocks(blocks)
+                adder.finish()
             }
-            State::Windows(mut marks, mut windows, mut gone) => {
+            State::Windows(windows, gone) => {
                 let mut documents = vec![];
-                let mut start = self.n_units;
-                for document in map_all(self.budget.as_ref(), &texts, |text| self.lens.document(text)) {
-                    let end = start + document.n_units() as u64;
-                    documents.push((start, document, marks.take(start, end)?));
-                    start = end;
+                for document in map_all(partition, texts, |text| self.lens.document(text.unwrap_or_default())) {
+                    let start = partition.n_units();
+                    let marks = partition.pass_found(document.n_units() as u64)?;
+                    documents.push((start, document, marks));
                 }
-                let found =
-                    map_all(self.budget.as_ref(), &documents, |(_, document, marks)| self.marked(document, marks));
+                let found = map_all(partition, &documents, |(_, document, marks)| self.marked(document, marks));
+                let (mut windows, mut gone) = (windows.adder(), gone.adder());
                 for (found, (start, ..)) in found.into_iter().zip(&documents) {
                     for range in found.gone {
-                        gone.push(start + range.start as u64, start + range.end as u64)?;
+                        gone.push_at(partition.number(), (start + range.start as u64, range.len() as u64))?;
                     }
                     for (at, hash) in found.windows {
-                        windows.push([(hash >> 64) as u64, hash as u64, self.stays.order(start + at as u64)])?;
+                        windows.push([(hash >> 64) as u64, hash as u64, partition.packed(start + at as u64)])?;
                     }
                 }
-                self.n_units = start;
-                State::Windows(marks, windows, gone)
+                gone.finish()?;
+                windows.finish()
             }
-            State::Cutting(_) | State::Failed => return Err(bug!("texts are seen after the last pass")),
-        };
-        Ok(())
+            State::Cutting | State::Failed => Err(bug!("texts are seen after the last pass")),
+        }
     }
 
-    fn end_pass(&mut self) -> Result<bool> {
-        self.state = match std::mem::replace(&mut self.state, State::Failed) {
+    fn end_pass(&mut self, partitions: &mut [TextPartition]) -> Result<bool> {
+        match std::mem::replace(&mut self.state, State::Failed) {
             State::Blocks(blocks) => {
-                let gone = ByPosition::new(&self.budget, self.n_units);
-                State::Windows(self.end_blocks(blocks)?, Groups::new(&self.budget), gone)
+                let numbering = number_units(partitions)?;
+                let marks = ByPlace::new(&self.budget, &numbering, partitions);
+                let gone = ByPlace::new(&self.budget, &numbering, partitions);
+                let blocks = blocks.finish(|blocks| self.stays.numbered(blocks, &numbering))?;
+                self.mark_blocks(blocks, &marks)?;
+                marks.give_to(partitions)?;
+                self.state = State::Windows(SharedGroups::new(&self.budget), gone);
+                Ok(true)
             }
-            State::Windows(_, windows, gone) => State::Cutting(self.end_windows(windows, gone)?),
-            State::Cutting(_) | State::Failed => return Err(bug!("a pass ends after the last one")),
-        };
-        self.n_units = 0;
-        Ok(matches!(self.state, State::Windows(..)))
+            State::Windows(windows, gone) => {
+                let windows = windows.finish(|windows| self.stays.numbered(windows, gone.numbering()))?;
+                self.add_windows(windows, &gone)?;
+                gone.give_to(partitions)?;
+                self.state = State::Cutting;
+                Ok(false)
+            }
+            State::Cutting | State::Failed => Err(bug!("a pass ends after the last one")),
+        }
     }
 
-    fn cut(&mut self, texts: &[Option<&str>]) -> Result<Vec<Outcome>> {
-        let n_units = map_all(self.budget.as_ref(), texts, |text| match text {
+    fn cut(&self, partition: &mut TextPartition, texts: &[Option<&str>]) -> Result<Vec<Outcome>> {
+        let State::Cutting = &self.state else { return Err(bug!("texts are cut before the last pass")) };
+        let n_units = map_all(partition, texts, |text| match text {
             Some(text) if self.lens.tokens => tokens(text).count(),
             Some(text) => text.len(),
             None => 0,
         });
-        let State::Cutting(replay) = &mut self.state else { return Err(bug!("texts are cut before the last pass")) };
         let mut found = vec![];
         for (text, n_units) in texts.iter().zip(n_units) {
-            let (start, end) = (self.n_units, self.n_units + n_units as u64);
             let mut gone = vec![];
-            for (first, end) in replay.take(start, end)? {
-                push_merged(&mut gone, first..(end - start) as usize);
+            for (first, n_gone) in partition.pass_found(n_units as u64)? {
+                push_merged(&mut gone, first..first + n_gone as usize);
             }
             found.push((text.unwrap_or_default(), gone));
-            self.n_units = end;
         }
-        let outcomes = map_all(self.budget.as_ref(), &found, |(text, gone)| self.outcome(text, gone));
-        outcomes.iter().for_each(|outcome| self.tally.count(outcome));
+        let outcomes = map_all(partition, &found, |(text, gone)| self.outcome(text, gone));
+        partition.count(&outcomes);
         Ok(outcomes)
     }
+}
 
-    fn tally(&self) -> Tally {
-        self.tally
-    }
+/// An anchor is the smallest hash of many: spread over all numbers again, so that no part of the groups has most of them.
+fn spread(anchor: u64) -> u64 {
+    anchor.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Adds a range that begins in or after the last one.

@@ -51,11 +51,11 @@ impl DedupRequest {
         self.value.as_ref().filter(|_| self.method.reads_value())
     }
 
-    /// Methods that look at keys alone work in stages; those that cut texts or compare vectors need one stream.
+    /// All work in stages but the method that compares vectors, which needs one stream.
     pub fn order(&self) -> RowOrder {
         match &self.method {
-            Method::Exact(_) | Method::Fuzzy(_) => RowOrder::KeepsPartitions,
-            Method::Lines(_) | Method::Substring(_) | Method::Semantic(_) => RowOrder::Keeps,
+            Method::Exact(_) | Method::Fuzzy(_) | Method::Lines(_) | Method::Substring(_) => RowOrder::KeepsPartitions,
+            Method::Semantic(_) => RowOrder::Keeps,
         }
     }
 

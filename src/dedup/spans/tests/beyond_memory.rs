@@ -1,8 +1,8 @@
-//! The same is cut with all memory and with none.
+//! The same is cut with all memory and with none, of one partition and of several.
 
 #![allow(clippy::unwrap_used)]
 
-use super::{LineFinder, Outcome, SpanFinder, SubstringFinder};
+use super::{LineFinder, Outcome, SpanFinder, SubstringFinder, TextPartition};
 use crate::Result;
 use crate::dedup::{Budget, FixedBudget, KeepWhich, Lines, LinesUnit, SpanLength, Substring};
 use crate::ops::dedup::Normalize;
@@ -45,25 +45,54 @@ fn texts() -> Vec<String> {
     (0..1_250).map(|row| (0..40).map(|at| line(pick(row, at)) + "\n").collect()).collect()
 }
 
-type Start<'a> = dyn Fn(&Arc<dyn Budget>) -> Box<dyn SpanFinder> + 'a;
-
-fn run(start: &Start<'_>, texts: &[String], batch_rows: usize, budget: FixedBudget) -> (Vec<Outcome>, u64) {
-    let counted = Arc::new(CountedBudget { inner: budget, spilled_bytes: AtomicU64::new(0) });
-    let budget: Arc<dyn Budget> = counted.clone();
-    let mut finder = start(&budget);
-    let shown: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+/// Runs a finder over texts of which four in a row go to one partition, the next four to the next, in batches.
+pub(super) fn found_by(
+    finder: &mut dyn SpanFinder,
+    texts: &[Option<&str>],
+    batch_rows: usize,
+    n_partitions: usize,
+    budget: &Arc<dyn Budget>,
+) -> (Vec<Outcome>, Vec<TextPartition>) {
+    let mut partitions = TextPartition::all(n_partitions, budget);
+    let mut dealt: Vec<Vec<u64>> = vec![vec![]; n_partitions];
+    (0..texts.len()).for_each(|row| dealt[row / 4 % n_partitions].push(row as u64));
+    let shown = |rows: &[u64]| rows.iter().map(|row| texts[*row as usize]).collect::<Vec<_>>();
     loop {
-        shown.chunks(batch_rows).for_each(|texts| finder.see(texts).unwrap());
-        if !finder.end_pass().unwrap() {
+        for (partition, rows) in partitions.iter_mut().zip(&dealt) {
+            rows.chunks(batch_rows).for_each(|rows| finder.see(partition, &shown(rows), rows).unwrap());
+        }
+        if !finder.end_pass(&mut partitions).unwrap() {
             break;
         }
     }
-    let outcomes = shown.chunks(batch_rows).flat_map(|texts| finder.cut(texts).unwrap()).collect();
+    let mut outcomes = vec![Outcome::Same; texts.len()];
+    for (partition, rows) in partitions.iter_mut().zip(&dealt) {
+        for rows in rows.chunks(batch_rows) {
+            let found = finder.cut(partition, &shown(rows)).unwrap();
+            rows.iter().zip(found).for_each(|(row, outcome)| outcomes[*row as usize] = outcome);
+        }
+    }
+    (outcomes, partitions)
+}
+
+type Start<'a> = dyn Fn(&Arc<dyn Budget>) -> Box<dyn SpanFinder> + 'a;
+
+fn run(
+    start: &Start<'_>,
+    texts: &[String],
+    batch_rows: usize,
+    n_partitions: usize,
+    budget: FixedBudget,
+) -> (Vec<Outcome>, u64) {
+    let counted = Arc::new(CountedBudget { inner: budget, spilled_bytes: AtomicU64::new(0) });
+    let budget: Arc<dyn Budget> = counted.clone();
+    let shown: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+    let (outcomes, _) = found_by(&mut *start(&budget), &shown, batch_rows, n_partitions, &budget);
     (outcomes, counted.spilled_bytes.load(Ordering::Relaxed))
 }
 
 #[test]
-fn memory_threads_and_batches_change_nothing() {
+fn memory_threads_batches_and_partitions_change_nothing() {
     let texts = texts();
     let (unit, normalize) = (LinesUnit::Line, Normalize::None);
     let lines = Lines { unit, span: 1, min_words: 0, normalize, min_document_words: 0, min_document_units: 0 };
@@ -72,11 +101,13 @@ fn memory_threads_and_batches_change_nothing() {
         Box::new(SubstringFinder::new(&substring, KeepWhich::First, budget))
     }];
     for start in finders {
-        let (expected, spilled_bytes) = run(start, &texts, 8192, FixedBudget::of(usize::MAX, 1));
+        let (expected, spilled_bytes) = run(start, &texts, 8192, 1, FixedBudget::of(usize::MAX, 1));
         assert_eq!(spilled_bytes, 0);
         assert!(expected.iter().filter(|outcome| matches!(outcome, Outcome::Cut(_))).count() > 1_000);
-        let (found, spilled_bytes) = run(start, &texts, 100, FixedBudget::of(0, 8));
-        assert!(spilled_bytes > 0);
-        assert!(found == expected);
+        for (n_partitions, limit_bytes) in [(1, 0), (3, 0), (20, usize::MAX)] {
+            let (found, spilled_bytes) = run(start, &texts, 100, n_partitions, FixedBudget::of(limit_bytes, 8));
+            assert_eq!(spilled_bytes > 0, limit_bytes == 0);
+            assert!(found == expected, "{n_partitions} partitions");
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
 
+use super::super::beyond_memory_tests::found_by;
+use super::super::finder::Tally;
 use super::super::{TooLittle, cut_text};
 use super::*;
 use crate::dedup::FixedBudget;
@@ -21,10 +23,8 @@ fn found(
     budget: FixedBudget,
 ) -> (Vec<Outcome>, Tally) {
     let budget: Arc<dyn Budget> = Arc::new(budget);
-    let mut finder = LineFinder::new(spec, keep, &budget);
-    texts.chunks(batch_rows).for_each(|texts| finder.see(texts).unwrap());
-    assert!(!finder.end_pass().unwrap());
-    (texts.chunks(batch_rows).flat_map(|texts| finder.cut(texts).unwrap()).collect(), finder.tally())
+    let (outcomes, partitions) = found_by(&mut LineFinder::new(spec, keep, &budget), texts, batch_rows, 1, &budget);
+    (outcomes, partitions[0].tally())
 }
 
 #[track_caller]
@@ -122,6 +122,7 @@ proptest! {
         span in 1usize..4,
         batch_rows in 1usize..4,
         limit_bytes in prop_oneof![Just(0), Just(usize::MAX)],
+        n_partitions in 1usize..4,
     ) {
         let lines = |text: &'_ Option<String>| text.iter().flat_map(|text| text.lines().map(str::to_string)).collect();
         let units: Vec<Vec<String>> = texts.iter().map(lines).collect();
@@ -140,8 +141,9 @@ proptest! {
                 gone.iter().for_each(|(row, at)| kept[*row][*at..at + span].fill(false));
             }
             let shown: Vec<_> = texts.iter().map(Option::as_deref).collect();
-            let budget = FixedBudget::of(limit_bytes, 2);
-            let (outcomes, _) = found(&spec(LinesUnit::Line, span), keep, &shown, batch_rows, budget);
+            let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(limit_bytes, 2));
+            let mut finder = LineFinder::new(&spec(LinesUnit::Line, span), keep, &budget);
+            let (outcomes, _) = found_by(&mut finder, &shown, batch_rows, n_partitions, &budget);
             for (row, outcome) in outcomes.iter().enumerate() {
                 let text = texts[row].as_deref().unwrap_or_default();
                 let kept_units = units[row].iter().zip(&kept[row]).filter(|(_, kept)| **kept);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
 
+use super::super::beyond_memory_tests::found_by;
 use super::super::cut_text;
 use super::*;
 use crate::dedup::FixedBudget;
@@ -17,15 +18,19 @@ fn found(
     batch_rows: usize,
     budget: FixedBudget,
 ) -> Vec<Outcome> {
+    in_partitions(spec, keep, texts, batch_rows, 1, budget)
+}
+
+fn in_partitions(
+    spec: &Substring,
+    keep: KeepWhich,
+    texts: &[Option<&str>],
+    batch_rows: usize,
+    n_partitions: usize,
+    budget: FixedBudget,
+) -> Vec<Outcome> {
     let budget: Arc<dyn Budget> = Arc::new(budget);
-    let mut finder = SubstringFinder::new(spec, keep, &budget);
-    loop {
-        texts.chunks(batch_rows).for_each(|texts| finder.see(texts).unwrap());
-        if !finder.end_pass().unwrap() {
-            break;
-        }
-    }
-    texts.chunks(batch_rows).flat_map(|texts| finder.cut(texts).unwrap()).collect()
+    found_by(&mut SubstringFinder::new(spec, keep, &budget), texts, batch_rows, n_partitions, &budget).0
 }
 
 /// What is left of each text, or nothing.
@@ -133,13 +138,14 @@ proptest! {
         n in 1usize..16,
         batch_rows in 1usize..5,
         limit_bytes in prop_oneof![Just(0), Just(usize::MAX)],
+        n_partitions in 1usize..4,
     ) {
         let units: Vec<Vec<u64>> = texts.iter().map(|text| text.bytes().map(u64::from).collect()).collect();
         let shown: Vec<_> = texts.iter().map(|text| Some(text.as_str())).collect();
         let spec = Substring { min_length: SpanLength::Bytes(n), min_document_words: 0 };
         for keep in ALL_KEEPS {
             let expected = truth(&units, n, keep);
-            let outcomes = found(&spec, keep, &shown, batch_rows, FixedBudget::of(limit_bytes, 1));
+            let outcomes = in_partitions(&spec, keep, &shown, batch_rows, n_partitions, FixedBudget::of(limit_bytes, 1));
             for (outcome, expected) in outcomes.iter().zip(expected) {
                 let (Outcome::Cut(cuts) | Outcome::Drop(cuts, _)) = outcome else {
                     prop_assert!(!expected.contains(&true));

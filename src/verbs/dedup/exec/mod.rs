@@ -6,12 +6,12 @@
 //! partition 1 ──► keys ──┼──► crate::dedup decides ──► fates ────┐
 //!     └─► documents, in memory or a file ────────────────────────┴──► replayed: kept rows, in their order
 //! ```
-//! The keys are columns of the input, computed below. Only keys meet: documents stay in the partition in which they came.
+//! The keys are columns of the input, computed below; `LINES` and `SUBSTRING` make theirs of the texts. Only keys meet:
+//! documents stay in the partition in which they came.
 //! Threads of its own do the work, so that files and long sorts hold nobody up.
 //!
-//! Invariant: needs its input in a defined order, and keeps that order; methods that cut texts or compare vectors need
-//! it in one partition. What comes out does not depend on
-//! threads, batches or memory.
+//! Invariant: needs its input in a defined order, and keeps that order; the method that compares vectors needs it in one
+//! partition. What comes out does not depend on threads, batches or memory.
 //! Not here: the algorithms (`crate::dedup`), the signatures (`crate::ops::dedup`).
 
 mod against;

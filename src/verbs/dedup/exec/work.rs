@@ -89,7 +89,7 @@ impl Work {
         };
         match &self.request.method {
             Method::Exact(_) | Method::Fuzzy(_) => rows::run(self, working, budgets),
-            Method::Lines(_) | Method::Substring(_) => spans::run(self, working.one()?, budgets),
+            Method::Lines(_) | Method::Substring(_) => spans::run(self, working, budgets),
             Method::Semantic(_) => semantic::run(self, working.one()?, budgets, on_device),
         }
     }
