@@ -4,6 +4,7 @@
 //! Invariant: what is not on the list is taken as expensive and as able to fail.
 
 use crate::logical::GetField;
+use crate::optimizer::{cast_never_fails, holds_text};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
@@ -128,7 +129,7 @@ fn node_can_fail(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &Function
         });
     }
     if let Some(cast) = node.downcast_ref::<CastExpr>() {
-        return Ok(!never_fails(&cast.expr().data_type(input)?, cast.cast_type()));
+        return Ok(!cast_never_fails(&cast.expr().data_type(input)?, cast.cast_type()));
     }
     if let Some(call) = node.downcast_ref::<ScalarFunctionExpr>() {
         return Ok(prices(call.name()).is_none() && !takes_field(node, input)?);
@@ -156,21 +157,4 @@ fn takes_field(node: &Arc<dyn PhysicalExpr>, input: &Schema) -> Result<bool> {
 
 fn is_zero(literal: &Literal) -> bool {
     datafusion::common::ScalarValue::new_zero(&literal.value().data_type()).is_ok_and(|zero| &zero == literal.value())
-}
-
-/// Casts that have an answer for every value.
-fn never_fails(from: &DataType, to: &DataType) -> bool {
-    from == to
-        || (holds_text(from) && holds_text(to))
-        || (from.is_numeric() && to.is_floating())
-        || (from.is_primitive() && holds_text(to))
-        || (from.is_integer() && to.is_integer() && CastExpr::check_bigger_cast(to, from))
-}
-
-fn holds_text(kind: &DataType) -> bool {
-    match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, value) => holds_text(value),
-        _ => false,
-    }
 }

@@ -28,7 +28,7 @@ pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
 }
 
 /// Whether a function is an operator of ours.
-pub(super) fn is_operator(function: &ScalarUDF) -> bool {
+pub fn is_operator(function: &ScalarUDF) -> bool {
     function.inner().downcast_ref::<OperatorFunction>().is_some()
 }
 

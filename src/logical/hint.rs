@@ -130,6 +130,11 @@ pub fn hint_udfs() -> impl Iterator<Item = Arc<ScalarUDF>> {
     FUNCTIONS.iter().cloned()
 }
 
+/// Whether a function is a mark.
+pub fn is_hint(function: &ScalarUDF) -> bool {
+    function.inner().is::<HintFunction>()
+}
+
 static FUNCTIONS: LazyLock<[Arc<ScalarUDF>; 3]> = LazyLock::new(|| {
     [DeviceChoice::Gpu, DeviceChoice::Cpu, DeviceChoice::Auto].map(|device| {
         let signature = Signature::user_defined(Volatility::Immutable);

@@ -36,9 +36,9 @@ mod under_nulls;
 mod verbs;
 
 pub use catalog::{Lets, Relations, number_of, option_error};
-pub use functions::{OperatorCall, scalar_udf};
+pub use functions::{OperatorCall, is_operator, scalar_udf};
 pub use hint::gpu_share;
-pub use hint::{Hint, Resources, hint_udfs, unhinted};
+pub use hint::{Hint, Resources, hint_udfs, is_hint, unhinted};
 pub use macros::define;
 pub use opened::OpenedFiles;
 pub use positions::{Place, Positions};

@@ -4,20 +4,21 @@
 //! This rule marks such conditions and columns; `physical::OnePass` takes the mark off again once the order is settled.
 //! Not here: the order of conditions that cannot fail.
 
+use super::can_fail::can_fail;
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::DFSchema;
+use datafusion::common::{DFSchema, JoinType};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, Operator, Projection,
+    Aggregate, BinaryExpr, ColumnarValue, Distinct, Expr, Filter, Join, LogicalPlan, Operator, Projection,
     ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 /// Keeps a condition that can fail behind those written before it.
@@ -42,11 +43,19 @@ use std::sync::{Arc, LazyLock};
 ///     Filter: t ~ '^[0-9]+$'                                    Filter: t ~ '^[0-9]+$'
 /// ```
 /// A filter is pushed below the column that it reads, and past joins, but never below a column that may differ each time
-/// it is computed. So this mark is volatile. A condition that can fail and comes after a join, or after a condition with a
-/// subquery, which becomes a join, is made such a column.
+/// it is computed. So this mark is volatile.
 ///
-/// Marks casts from text, whole-number division, and what makes a time of a text; what reads no column, if it is volatile.
-/// Refuses conditions over several relations and those with a subquery: a join may be made of them.
+/// ```text
+/// Filter: m > 2 AND CAST(t AS Int64) > 7                    Filter: __fenced_0
+///   Aggregate: groupBy=[t], max(id) AS m              ⇒       Projection: t, m, stays_here(CAST(t AS Int64) > 7) AS __fenced_0
+///                                                               Filter: m > 2
+///                                                                 Aggregate: groupBy=[t], max(id) AS m
+/// ```
+/// Some nodes let a condition on their keys pass and hold others back: groups, windows, `DEDUP`, joins. There, and after a
+/// condition with a subquery, which becomes a join, what can fail is made such a column.
+///
+/// Marks what can fail (`can_fail.rs`) behind anything that drops rows; what reads no column, if it is volatile.
+/// Refuses conditions with a subquery, and equalities of the two sides of a cross join: they are its keys.
 #[derive(Debug)]
 pub struct GuardFailingConditions;
 
@@ -76,13 +85,15 @@ fn mark_filter(filter: Filter, n_names: &Cell<usize>) -> Result<Transformed<Logi
     for condition in split_conjunction_owned(filter.predicate.clone()) {
         let reads_none = condition.column_refs().is_empty() && !has_subquery(&condition);
         let anchor = anchor(&schema).filter(|_| reads_none && condition.is_volatile());
-        let is_guarded = guards.any && may_be_marked(&condition) && can_fail(&condition, &schema)?;
+        let is_key = guards.over_cross_join && is_join_key(&condition);
+        let may_be_marked = !is_key && !is_marked(&condition) && !has_subquery(&condition);
+        let is_guarded = guards.any && may_be_marked && can_fail(&condition, &schema)?;
         guards.any = true;
-        guards.join |= has_subquery(&condition);
+        guards.may_part |= has_subquery(&condition);
         if let Some(column) = anchor {
             n_marked += 1;
             conditions.push(AFTER_GUARDS.call(vec![condition, column]));
-        } else if is_guarded && guards.join {
+        } else if is_guarded && guards.may_part && !condition.contains_outer() {
             fenced.push(condition);
         } else if is_guarded {
             n_marked += 1;
@@ -119,6 +130,36 @@ fn fence(conditions: Vec<Expr>, plan: LogicalPlan, n_names: &Cell<usize>) -> Res
         plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(plan))?);
     }
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// The same filter over what is below the columns that [`fence`] made, for one that no rule moves anyway.
+pub(super) fn unfenced(filter: Filter) -> Result<Filter> {
+    let LogicalPlan::Projection(fence) = filter.input.as_ref() else { return Ok(filter) };
+    let mut conditions = HashMap::new();
+    for expr in &fence.expr {
+        match expr {
+            Expr::Column(_) => {}
+            Expr::Alias(alias) if alias.name.starts_with(FENCED) => {
+                conditions.insert(alias.name.as_str(), without_mark(&alias.expr));
+            }
+            _ => return Ok(filter),
+        }
+    }
+    let predicate = filter.predicate.clone().transform_up(|part| match &part {
+        Expr::Column(column) => Ok(match conditions.get(column.name.as_str()) {
+            Some(condition) => Transformed::yes(condition.clone()),
+            None => Transformed::no(part),
+        }),
+        _ => Ok(Transformed::no(part)),
+    })?;
+    Filter::try_new(predicate.data, Arc::clone(&fence.input))
+}
+
+fn without_mark(expr: &Expr) -> Expr {
+    match expr {
+        Expr::ScalarFunction(call) if is_marked(expr) => call.args.first().unwrap_or(expr).clone(),
+        _ => expr.clone(),
+    }
 }
 
 fn mark_projection(projection: Projection) -> Result<Transformed<LogicalPlan>> {
@@ -177,8 +218,10 @@ fn anchor(schema: &DFSchema) -> Option<Expr> {
 struct Guards {
     /// Anything does.
     any: bool,
-    /// A join does, or a condition that will become one.
-    join: bool,
+    /// A node may let some conditions pass and hold others back, so that they come in another order.
+    may_part: bool,
+    /// The first node that does is a join of all rows with all.
+    over_cross_join: bool,
 }
 
 impl Guards {
@@ -188,46 +231,56 @@ impl Guards {
             match node {
                 LogicalPlan::Filter(filter) => {
                     guards.any = true;
-                    guards.join |= has_subquery(&filter.predicate);
+                    guards.may_part |= has_subquery(&filter.predicate);
                 }
-                LogicalPlan::Join(_) => guards = Self { any: true, join: true },
+                LogicalPlan::Projection(projection) => {
+                    guards.may_part |= projection.expr.iter().any(Expr::is_volatile);
+                }
+                LogicalPlan::Aggregate(_)
+                | LogicalPlan::Window(_)
+                | LogicalPlan::Distinct(Distinct::All(_)) => guards.may_part = true,
+                LogicalPlan::Join(join) if is_cross_join(join) => {
+                    guards.over_cross_join |= !guards.may_part;
+                    guards.may_part = true;
+                }
+                LogicalPlan::Join(_)
+                | LogicalPlan::Unnest(_)
+                | LogicalPlan::Distinct(Distinct::On(_))
+                | LogicalPlan::Extension(_) => (guards.any, guards.may_part) = (true, true),
+                LogicalPlan::Limit(_) => {
+                    guards.any = true;
+                    // No condition passes it.
+                    return Ok(TreeNodeRecursion::Jump);
+                }
                 _ => {}
             }
-            Ok(if guards.join { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            Ok(if guards.any && guards.may_part { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
         })?;
         Ok(guards)
     }
 }
 
-fn may_be_marked(condition: &Expr) -> bool {
-    let relations: HashSet<_> = condition.column_refs().into_iter().map(|column| &column.relation).collect();
-    relations.len() <= 1 && !is_marked(condition) && !has_subquery(condition)
+fn is_cross_join(join: &Join) -> bool {
+    join.join_type == JoinType::Inner && join.on.is_empty() && join.filter.is_none()
+}
+
+/// Whether a condition says that two tables have something in common.
+pub(super) fn is_join_key(condition: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
+    let tables = |side: &Expr| -> HashSet<_> {
+        side.column_refs().into_iter().map(|column| column.relation.clone()).collect()
+    };
+    let (left, right) = (tables(left), tables(right));
+    !left.is_empty() && !right.is_empty() && left.is_disjoint(&right)
 }
 
 fn is_marked(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if call.func == *AFTER_GUARDS || call.func == *STAYS_HERE)
 }
 
-fn has_subquery(expr: &Expr) -> bool {
+pub(super) fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|node| Ok(matches!(node, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_))))
         .unwrap_or(true)
-}
-
-fn can_fail(condition: &Expr, schema: &DFSchema) -> Result<bool> {
-    condition.exists(|node| match node {
-        Expr::Cast(cast) => Ok(cast.expr.get_type(schema)?.is_string() && !cast.field.data_type().is_string()),
-        Expr::BinaryExpr(BinaryExpr { right, op: Operator::Divide | Operator::Modulo, .. }) => {
-            Ok(!matches!(right.as_ref(), Expr::Literal(..)) && !right.get_type(schema)?.is_floating())
-        }
-        Expr::ScalarFunction(call) if node.get_type(schema)?.is_temporal() => {
-            let mut is_read = false;
-            for arg in &call.args {
-                is_read |= !matches!(arg, Expr::Literal(..)) && arg.get_type(schema)?.is_string();
-            }
-            Ok(is_read)
-        }
-        _ => Ok(false),
-    })
 }
 
 /// Whether something in a condition is marked to run after the conditions before it.
@@ -319,8 +372,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_condition_behind_a_join_becomes_a_column() {
+    async fn a_condition_becomes_a_column_above_what_lets_only_some_conditions_pass() {
         for query in [
+            "SELECT max(d) FROM t AS a GROUP BY s HAVING max(d) > 0 AND CAST(a.s AS BIGINT) > 5",
+            "SELECT m FROM (SELECT s, max(d) OVER (PARTITION BY s) AS m FROM t) AS a WHERE m > 0 AND CAST(s AS BIGINT) > 5",
             "SELECT a.d FROM t AS a JOIN t AS b ON a.d = b.d WHERE CAST(a.s AS BIGINT) > 5",
             "SELECT d FROM t AS a WHERE d IN (SELECT d FROM t) AND CAST(s AS BIGINT) > 5",
         ] {
@@ -328,5 +383,13 @@ mod tests {
             assert!(plan.contains("Filter: __fenced_0"), "{plan}");
             assert!(plan.contains("stays_here(CAST(a.s AS Int64) > Int64(5)) AS __fenced_0"), "{plan}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_key_of_a_cross_join_stays_one() {
+        let key = analyzed("SELECT a.d FROM t AS a, t AS b WHERE a.s LIKE '7%' AND CAST(a.s AS BIGINT) = b.d").await;
+        assert!(!key.contains("__fenced"), "{key}");
+        let other = analyzed("SELECT a.d FROM t AS a, t AS b WHERE a.d <> b.d AND 10 / (a.d - b.d) = 3").await;
+        assert!(other.contains("Filter: __fenced_0"), "{other}");
     }
 }

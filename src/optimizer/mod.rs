@@ -1,5 +1,7 @@
 //! Our rules over the logical plan; each file is named as EXPLAIN names it.
 
+mod can_fail;
+mod compute_in_turn;
 mod filter_before_dedup;
 mod flatten_aliases;
 mod guard_failing_conditions;
@@ -11,6 +13,8 @@ mod keep_source_lines;
 mod name_outer_columns;
 mod nothing_under_nulls;
 
+pub use can_fail::{cast_never_fails, holds_text};
+pub use compute_in_turn::ComputeInTurn;
 pub use filter_before_dedup::FilterBeforeDedup;
 pub use flatten_aliases::FlattenAliases;
 pub use guard_failing_conditions::{FENCED, GuardFailingConditions, is_marked_condition, unmarked};

@@ -14,7 +14,7 @@ use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
-    FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped, KeepInputOrder,
+    ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped, KeepInputOrder,
     KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
@@ -136,6 +136,7 @@ fn build(
         .with_analyzer_rules(first_analyzer_rules())
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
+        .with_analyzer_rule(Arc::new(ComputeInTurn))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
         .with_analyzer_rule(Arc::new(KeepDropped));
@@ -289,6 +290,7 @@ mod tests {
         for rule in [
             "NothingUnderNulls",
             "NameOuterColumns",
+            "ComputeInTurn",
             "GuardFailingConditions",
             "KeepInputOrder",
             "KeepDropped",

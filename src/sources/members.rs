@@ -87,7 +87,7 @@ fn is_member(file: &StoredFile, start: u64, compression: Compression) -> io::Res
 /// Where the zstd frame that begins at `start` ends, if it is one that a reader passes over. pzstd puts one before every frame.
 fn skippable_end(file: &StoredFile, start: u64) -> io::Result<Option<u64>> {
     let mut head = [0; 8];
-    let n_read = read_some_at(file, &mut head, start)?;
+    let n_read = file.read_at(&mut head, start)?;
     Ok(match head[..n_read] {
         [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d] => {
             Some(start + 8 + u64::from(u32::from_le_bytes([a, b, c, d])))

@@ -10,7 +10,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{CaseExpr, Column, IsNotNullExpr, Literal};
+use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNotNullExpr, Literal};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,6 +93,8 @@ impl Labels {
             } else if let Some(arguments) = node.downcast_ref::<CaseExpr>().and_then(coalesced) {
                 let arguments = arguments.iter().map(|argument| self.of(argument)).collect::<Result<Vec<_>>>()?;
                 format!("coalesce({})", arguments.join(", "))
+            } else if let Some(both) = node.downcast_ref::<CaseExpr>().and_then(computed_in_turn) {
+                self.of(&both)?
             } else if let Some(text) =
                 node.downcast_ref::<Literal>().and_then(|literal| literal.value().try_as_str().flatten())
             {
@@ -124,4 +126,16 @@ fn coalesced(case: &CaseExpr) -> Option<Vec<Arc<dyn PhysicalExpr>>> {
     }
     arguments.push(Arc::clone(case.else_expr()?));
     Some(arguments)
+}
+
+/// The `a OR b` that `ComputeInTurn` made a CASE of: `CASE a WHEN true THEN true ELSE a OR b END`, or with
+/// `WHEN false THEN b ELSE NULL OR b`.
+fn computed_in_turn(case: &CaseExpr) -> Option<Arc<dyn PhysicalExpr>> {
+    let first = case.expr()?;
+    let (when, then) = case.when_then_expr().first()?;
+    let both = case.else_expr()?.downcast_ref::<BinaryExpr>()?;
+    let repeats_first = both.left() == first;
+    let repeats_second = case.when_then_expr().get(1).is_some_and(|(_, second)| second == both.right());
+    let is_one = when.is::<Literal>() && when == then && (repeats_first || repeats_second);
+    is_one.then(|| Arc::new(BinaryExpr::new(Arc::clone(first), *both.op(), Arc::clone(both.right()))) as _)
 }

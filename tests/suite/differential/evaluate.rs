@@ -100,12 +100,19 @@ impl Scope<'_> {
             Expr::Distinct { left, right, negated } => {
                 Ok(Value::Bool((self.value(left)? != self.value(right)?) != *negated))
             }
-            Expr::And(left, right) => Ok(from_truth(and(truth(&self.value(left)?)?, truth(&self.value(right)?)?))),
+            // Where the first side decides, the second may be one that cannot be computed.
+            Expr::And(left, right) => match truth(&self.value(left)?)? {
+                Some(false) => Ok(Value::Bool(false)),
+                left => Ok(from_truth(and(left, truth(&self.value(right)?)?))),
+            },
             // a OR b is NOT (NOT a AND NOT b), with three values too.
-            Expr::Or(left, right) => {
-                let not = |expr: &Expr| Ok::<_, String>(truth(&self.value(expr)?)?.map(|value| !value));
-                Ok(from_truth(and(not(left)?, not(right)?).map(|value| !value)))
-            }
+            Expr::Or(left, right) => match truth(&self.value(left)?)? {
+                Some(true) => Ok(Value::Bool(true)),
+                left => {
+                    let right = truth(&self.value(right)?)?;
+                    Ok(from_truth(and(left.map(|left| !left), right.map(|right| !right)).map(|value| !value)))
+                }
+            },
             Expr::Not(inner) => Ok(from_truth(truth(&self.value(inner)?)?.map(|value| !value))),
             Expr::IsNull { value, negated } => Ok(Value::Bool(self.value(value)?.is_null() != *negated)),
             Expr::IsTrue { value, negated } => Ok(Value::Bool(self.holds(value)? != *negated)),

@@ -18,6 +18,7 @@ mod query;
 mod render;
 mod run;
 mod shapes;
+mod shapes_guarded;
 mod shrink;
 mod values;
 

@@ -1,4 +1,5 @@
-//! Verbs one after another that went wrong before: made more often than chance would make them.
+//! Verbs one after another that went wrong before: made more often than chance would make them. Those with casts and
+//! divisions that can fail are in `shapes_guarded.rs`.
 
 use super::columns::{self, Column};
 use super::generate::{Draft, Generator};
@@ -8,7 +9,7 @@ use super::values::{Kind, Value};
 impl Generator<'_> {
     /// Verbs that are dangerous one after another.
     pub fn shape(&mut self, draft: &mut Draft, depth: usize) {
-        match self.chance.below(13) {
+        match self.chance.below(14) {
             0 => {
                 self.order(draft);
                 self.distinct_on(draft);
@@ -49,14 +50,14 @@ impl Generator<'_> {
                     self.push(draft, Verb::Where(condition));
                 }
             }
-            9 => self.guarded_cast(draft, depth),
-            10 => {
+            9..11 => self.guarded(draft, depth),
+            11 => {
                 self.aggregate(draft);
                 for constant in [false, true] {
                     self.push(draft, Verb::Where(Expr::Literal(Value::Bool(constant))));
                 }
             }
-            11 => {
+            12 => {
                 self.copy(draft);
                 self.order(draft);
                 self.set_operation(draft, depth);
@@ -122,39 +123,5 @@ impl Generator<'_> {
         let Some(condition) = self.join_condition(&draft.columns.clone(), &columns) else { return };
         self.push(draft, Verb::Join { kind: outer, source, condition: JoinCondition::On(condition) });
         self.order(draft);
-    }
-
-    /// A cast that only the rows of the condition before it can take.
-    fn guarded_cast(&mut self, draft: &mut Draft, depth: usize) {
-        let texts = self.references(&draft.columns, Some(Kind::Text));
-        if texts.is_empty() {
-            return;
-        }
-        let name = self.chance.pick(&texts).clone();
-        let column = Expr::Column(name.clone());
-        self.push(draft, Verb::Where(Expr::Call(Function::IsNumber, vec![column.clone()])));
-        let cast = Expr::Call(Function::ToInt, vec![column]);
-        let limit = |value: Expr| {
-            let limit = Box::new(Expr::Literal(Value::Int(5)));
-            Verb::Where(Expr::Compare(Comparison::Greater, Box::new(value), limit))
-        };
-        match self.chance.below(3) {
-            0 => {
-                if self.push(draft, Verb::Set(vec![(name.name.clone(), cast)])) {
-                    self.push(draft, limit(Expr::Column(Name::bare(&name.name))));
-                }
-            }
-            1 => {
-                let alias = self.fresh_name(&draft.columns);
-                let item = Item { expr: cast, alias: Some(alias.clone()) };
-                if self.push(draft, Verb::Extend(vec![item])) {
-                    self.push(draft, limit(Expr::Column(Name::bare(&alias))));
-                }
-            }
-            _ => {
-                self.join(draft, depth.max(1), Some(JoinKind::Inner));
-                self.push(draft, limit(cast));
-            }
-        }
     }
 }
