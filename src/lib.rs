@@ -78,7 +78,7 @@ pub mod internals {
     pub use crate::gpu::{Compiler, Form, Precompiled, Program, Type, Value};
     pub use crate::ops::{Needs, Stage as PassStage, device_tables};
     pub use crate::sinks::{RejectsFolder, RunFacts};
-    pub use crate::sources::{FileScanExec, RejectLog};
+    pub use crate::sources::{FileScanExec, RejectLog, SplitShare};
     pub use crate::store::{Location, Outbox};
     pub use crate::syntax::ast::{MacroParam, StatementKind};
     pub use crate::syntax::{TokenKind, format, is_complete, parse, tokens, tree};

@@ -3,6 +3,7 @@
 
 mod suite {
     mod alone;
+    mod chains;
     mod cli;
     mod cli_texts;
     mod corpus;

@@ -6,8 +6,8 @@
 
 use super::can_fail::can_fail;
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{DFSchema, JoinType};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, JoinType};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
@@ -236,9 +236,9 @@ impl Guards {
                 LogicalPlan::Projection(projection) => {
                     guards.may_part |= projection.expr.iter().any(Expr::is_volatile);
                 }
-                LogicalPlan::Aggregate(_)
-                | LogicalPlan::Window(_)
-                | LogicalPlan::Distinct(Distinct::All(_)) => guards.may_part = true,
+                LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Distinct(Distinct::All(_)) => {
+                    guards.may_part = true
+                }
                 LogicalPlan::Join(join) if is_cross_join(join) => {
                     guards.over_cross_join |= !guards.may_part;
                     guards.may_part = true;
@@ -267,9 +267,8 @@ fn is_cross_join(join: &Join) -> bool {
 /// Whether a condition says that two tables have something in common.
 pub(super) fn is_join_key(condition: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
-    let tables = |side: &Expr| -> HashSet<_> {
-        side.column_refs().into_iter().map(|column| column.relation.clone()).collect()
-    };
+    let tables =
+        |side: &Expr| -> HashSet<_> { side.column_refs().into_iter().map(|column| column.relation.clone()).collect() };
     let (left, right) = (tables(left), tables(right));
     !left.is_empty() && !right.is_empty() && left.is_disjoint(&right)
 }

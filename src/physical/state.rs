@@ -14,8 +14,8 @@ use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
-    ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped, KeepInputOrder,
-    KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
+    ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped,
+    KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
 use crate::{Config, Result};
