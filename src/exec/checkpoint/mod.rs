@@ -20,7 +20,7 @@ mod drops;
 mod run;
 mod unit;
 
-pub(in crate::exec) use drops::{KeptDrops, KeptDropWriter};
+pub(in crate::exec) use drops::{KeptDropWriter, KeptDrops};
 use run::Part;
 pub use run::{CheckpointedChain, Checkpoints, Shard};
 

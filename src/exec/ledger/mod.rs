@@ -15,7 +15,7 @@ mod keys;
 
 pub(in crate::exec) use keys::{DropKeys, ascends};
 
-use super::checkpoint::{KeptDrops, KeptDropWriter};
+use super::checkpoint::{KeptDropWriter, KeptDrops};
 use super::{AnnotateExec, DeviceExec};
 use crate::sinks::{Compression, DROPPED, Format, RejectsFolder, Sink, SinkOptions, StagedOutput};
 use crate::verb::VerbExec;
