@@ -77,9 +77,8 @@ impl Handout {
         state.under_way.retain(|split| !split.reading.0.is_over());
         let share = |split: &UnderWay| self.bytes(split.split) / split.n_decoders as u64;
         let n_takers = state.left.len().min(self.n_partitions).max(1) as u64;
-        let is_large = |split: &UnderWay| {
-            split.n_decoders < MAX_DECODERS && share(split) > state.left_bytes / n_takers * 2
-        };
+        let is_large =
+            |split: &UnderWay| split.n_decoders < MAX_DECODERS && share(split) > state.left_bytes / n_takers * 2;
         let later = state.under_way.iter_mut().filter(|split| after.is_none_or(|after| split.split > after));
         let largest = later.max_by_key(|split| share(split));
         if let Some(split) = largest.filter(|split| state.left.is_empty() || is_large(split)) {

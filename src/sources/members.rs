@@ -90,9 +90,7 @@ fn skippable_end(file: &File, start: u64) -> io::Result<Option<u64>> {
     let mut head = [0; 8];
     let n_read = read_some_at(file, &mut head, start)?;
     Ok(match head[..n_read] {
-        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d] => {
-            Some(start + 8 + u64::from(u32::from_le_bytes([a, b, c, d])))
-        }
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d] => Some(start + 8 + u64::from(u32::from_le_bytes([a, b, c, d]))),
         _ => None,
     })
 }

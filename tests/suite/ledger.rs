@@ -136,7 +136,8 @@ fn the_ledger_has_the_same_bytes_after_whatever_mixes_rows() {
 fn groups_that_are_dropped_stand_in_the_order_of_their_keys() {
     let folder = tempfile::tempdir().unwrap();
     write_shards(folder.path());
-    curate(folder.path(), "|> AGGREGATE count(*) AS size GROUP BY id |> WHERE size > 1", "", Config::default()).unwrap();
+    curate(folder.path(), "|> AGGREGATE count(*) AS size GROUP BY id |> WHERE size > 1", "", Config::default())
+        .unwrap();
     let dropped = lines(&folder.path().join("rejects/dropped"));
     let ids: Vec<u64> = dropped.iter().map(|row| row["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, (0..300).collect::<Vec<u64>>());
