@@ -39,6 +39,18 @@ impl RowEstimates {
         self.0.get(&address(plan)).copied()
     }
 
+    /// How many rows each rule of a program is expected to drop, in their planned order. Empty if there is nothing to go by.
+    pub fn dropped(&self, annotate: &AnnotateExec) -> Vec<u64> {
+        let Some(coming_in) = self.get(annotate.input().as_ref()) else { return vec![] };
+        let mut rows = Rows::guess(Some(coming_in as f64), None);
+        let dropped_by_next = |_| {
+            let (before, after) = (rows.n_rows, rows.after_rule());
+            rows = after;
+            (before - after.n_rows).round() as u64
+        };
+        annotate.program().rules.iter().map(dropped_by_next).collect()
+    }
+
     fn add(&mut self, plan: &dyn ExecutionPlan) -> Arc<Statistics> {
         let inputs: Vec<_> = plan.children().into_iter().map(|child| self.add(child.as_ref())).collect();
         let known = plan.statistics_from_inputs(&inputs, &StatisticsArgs::new());

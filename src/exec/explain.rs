@@ -97,12 +97,16 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     }
     let verb = plan.downcast_ref::<VerbExec>().map(VerbExec::operator);
     let written = verb.and_then(|verb| verb.rows_counter()).map(|name| (name, "written"));
+    let expected_in = plan.children().first().and_then(|input| estimates.get(input.as_ref()));
     for (name, shown) in [("bytes_scanned", "read"), ("rejected_rows", "rejected")].into_iter().chain(written) {
         match counter(plan, name) {
             0 => {}
             n_bytes if name == "bytes_scanned" => drop(write!(line, "  {shown} {}", bytes(n_bytes))),
             n_rows => drop(write!(line, "  {shown} {n_rows}")),
         }
+    }
+    if let Some(n_rows) = expected_in.filter(|_| written.is_some()) {
+        let _ = write!(line, "  expected {n_rows}");
     }
     if let Some(n_bytes) = metrics.spilled_bytes().filter(|n_bytes| *n_bytes > 0) {
         let _ = write!(line, "  spilled {}", format_bytes(n_bytes));
@@ -112,7 +116,7 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     }
     let mut lines = vec![line];
     if let Some(annotate) = plan.downcast_ref::<AnnotateExec>() {
-        lines.extend(counted_program(annotate));
+        lines.extend(counted_program(annotate, estimates));
     }
     if let Some(verb) = verb {
         lines.extend(verb.counted_notes(&metrics));
@@ -124,7 +128,7 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     if let Some(device) = plan.downcast_ref::<DeviceExec>() {
         lines = device.counted_notes();
         lines.extend(expected);
-        lines.extend(counted_program(device.annotate()));
+        lines.extend(counted_program(device.annotate(), estimates));
     }
     lines
 }
@@ -177,8 +181,9 @@ fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
 }
 
 /// The program of an executed node.
-fn counted_program(annotate: &AnnotateExec) -> Vec<String> {
+fn counted_program(annotate: &AnnotateExec, estimates: &RowEstimates) -> Vec<String> {
     let (rules, steps) = (annotate.rule_counts(), annotate.step_counts());
+    let expected = estimates.dropped(annotate);
     let lines = lines_of(annotate);
     let rules_only = lines.iter().filter(|(line, _)| matches!(line, Line::Rule(_)));
     let width = rules_only.map(|(_, text)| text.chars().count()).max().unwrap_or(0);
@@ -187,7 +192,8 @@ fn counted_program(annotate: &AnnotateExec) -> Vec<String> {
         Line::Rule(rule) => {
             let count = &rules[rule];
             let elapsed = duration(count.elapsed);
-            format!("{text:width$}   in {}  dropped {}  {elapsed}", count.rows_in, count.rows_dropped)
+            let expected = expected.get(rule).map_or_else(String::new, |n_rows| format!("expected {n_rows}  "));
+            format!("{text:width$}   in {}  dropped {}  {expected}{elapsed}", count.rows_in, count.rows_dropped)
         }
     };
     lines.into_iter().map(counted).collect()

@@ -6,14 +6,15 @@
 //! partition 2: split 2 … split 5 …  ──ahead of its turn──► batches in memory ┘
 //! ```
 //! Does what DataFusion's merge of sorted partitions does, for partitions that hold long runs of neighbours: rows are passed
-//! on in the batches that they are in, without a copy, and partitions whose turn has not come work ahead.
+//! on in the batches that they are in, without a copy, and partitions whose turn has not come work ahead. So it is with the
+//! branches of a `UNION ALL`, whose partitions come branch after branch.
 //!
 //! Invariant: what waits takes at most `ahead_bytes`, and a batch a partition beyond that. The partition whose turn it
 //! is never waits for room.
 
 use super::coalesce::slice_bytes;
-use arrow::array::{AsArray, RecordBatch, UInt64Array};
-use arrow::datatypes::UInt64Type;
+use arrow::array::{Array, AsArray, Decimal128Array, RecordBatch, UInt64Array};
+use arrow::datatypes::{Decimal128Type, UInt64Type};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
@@ -290,10 +291,10 @@ impl Gathering {
             }
         }
         let _timer = self.baseline.elapsed_compute().timer();
-        let mut firsts: Vec<(u64, usize)> = vec![];
+        let mut firsts: Vec<(i128, usize)> = vec![];
         for (number, head) in self.heads.iter().enumerate() {
             if let Head::Rows(batch) = head {
-                firsts.push((positions(batch, self.position)?.value(0), number));
+                firsts.push((Positions::of(batch, self.position)?.at(0), number));
             }
         }
         firsts.sort_unstable();
@@ -302,7 +303,7 @@ impl Gathering {
             return Err(crate::bug!("the head of a partition went away").into());
         };
         let n_rows = match firsts.get(1) {
-            Some((next, _)) => positions(&batch, self.position)?.values().partition_point(|position| position < next),
+            Some((next, _)) => Positions::of(&batch, self.position)?.n_before(*next),
             None => batch.num_rows(),
         };
         if n_rows < batch.num_rows() {
@@ -317,9 +318,35 @@ impl Gathering {
     }
 }
 
-fn positions(batch: &RecordBatch, column: usize) -> Result<&UInt64Array> {
-    let positions = batch.column(column).as_primitive_opt::<UInt64Type>();
-    positions.ok_or_else(|| crate::bug!("a position is not a whole number").into())
+/// The positions of rows: of one source, or among the rows of all branches of a union.
+enum Positions<'a> {
+    OfSource(&'a UInt64Array),
+    OfUnion(&'a Decimal128Array),
+}
+
+impl<'a> Positions<'a> {
+    fn of(batch: &'a RecordBatch, column: usize) -> Result<Self> {
+        let column = batch.column(column);
+        let of_source = || column.as_primitive_opt::<UInt64Type>().map(Self::OfSource);
+        let of_union = || column.as_primitive_opt::<Decimal128Type>().map(Self::OfUnion);
+        let positions = of_source().or_else(of_union).filter(|_| column.null_count() == 0);
+        positions.ok_or_else(|| crate::bug!("a position is not a whole number").into())
+    }
+
+    fn at(&self, row: usize) -> i128 {
+        match self {
+            Self::OfSource(positions) => i128::from(positions.value(row)),
+            Self::OfUnion(positions) => positions.value(row),
+        }
+    }
+
+    /// How many of the ascending positions are before this one.
+    fn n_before(&self, next: i128) -> usize {
+        match self {
+            Self::OfSource(positions) => positions.values().partition_point(|position| i128::from(*position) < next),
+            Self::OfUnion(positions) => positions.values().partition_point(|position| *position < next),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -346,7 +373,8 @@ mod tests {
         let plan = GatherExec::new(source, 0, LexOrdering::new([key]).unwrap(), ahead_bytes);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let batches = runtime.block_on(collect(Arc::new(plan), SessionContext::new().task_ctx())).unwrap();
-        batches.iter().map(|batch| positions(batch, 0).unwrap().values().to_vec()).collect()
+        let values = |batch: &RecordBatch| batch.column(0).as_primitive::<UInt64Type>().values().to_vec();
+        batches.iter().map(values).collect()
     }
 
     #[test]
@@ -355,6 +383,14 @@ mod tests {
             let gathered = gather(&[&[&[0, 1], &[2], &[30, 31]], &[], &[&[10, 11, 12], &[], &[40]]], ahead_bytes);
             assert_eq!(gathered, [vec![0, 1], vec![2], vec![10, 11, 12], vec![30, 31], vec![40]]);
         }
+    }
+
+    #[test]
+    fn positions_of_a_union_are_compared_as_those_of_a_source() {
+        let positions = Decimal128Array::from(vec![3, 1 << 64, 2 << 64]).with_precision_and_scale(38, 0).unwrap();
+        let batch = RecordBatch::try_from_iter([("_seq_2", Arc::new(positions) as _)]).unwrap();
+        let positions = Positions::of(&batch, 0).unwrap();
+        assert_eq!((positions.at(1), positions.n_before(2 << 64)), (1 << 64, 2));
     }
 
     #[test]

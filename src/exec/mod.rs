@@ -35,6 +35,6 @@ pub use device::{
 pub use estimate::file_bytes;
 pub use funnel::{progress, report};
 pub use gather::GatherExec;
-pub use ledger::{DropWriter as Page, Ledger, RejectDetail};
+pub use ledger::{DropWriter, Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use run_log::RunLog;

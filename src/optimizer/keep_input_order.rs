@@ -21,7 +21,7 @@ use carried::{Carried, Key, Order, column, is_hidden, with_columns};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchemaRef, TableReference};
 use datafusion::config::ConfigOptions;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::utils::generate_sort_key;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Extension, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Subquery,
@@ -52,8 +52,8 @@ pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn Tabl
 /// asked, equal rows in input order.
 /// `array_agg` and the like, and `row_number()`, see rows in that order too.
 ///
-/// Refuses nodes that it does not know and sources without positions: the plan above them is left as it is.
-/// Correlated subqueries are not entered.
+/// Refuses sources without positions and queries that read themselves: the plan above them is left as it is.
+/// Correlated subqueries are not entered. A node that it does not know is an error.
 pub struct KeepInputOrder {
     position: PositionHook,
 }
@@ -161,11 +161,22 @@ impl Walk<'_> {
             LogicalPlan::Union(union) => self.union(union),
             LogicalPlan::Unnest(unnest) => self.unnest(unnest),
             LogicalPlan::Extension(extension) => self.extension(extension),
-            LogicalPlan::Subquery(_) | LogicalPlan::RecursiveQuery(_) => Ok(Carried::unknown(plan)),
-            other => {
-                let plan = other.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
+            // Correlated queries, queries that read themselves, and lists of columns stay as DataFusion runs them.
+            LogicalPlan::Subquery(_) | LogicalPlan::RecursiveQuery(_) | LogicalPlan::DescribeTable(_) => {
                 Ok(Carried::unknown(plan))
             }
+            // `DISTRIBUTE BY` asks for rows to be mixed.
+            LogicalPlan::Repartition(_) => {
+                let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
+                Ok(Carried::unknown(plan))
+            }
+            // Statements, which stand above all queries.
+            LogicalPlan::Explain(_)
+            | LogicalPlan::Analyze(_)
+            | LogicalPlan::Copy(_)
+            | LogicalPlan::Dml(_)
+            | LogicalPlan::Ddl(_)
+            | LogicalPlan::Statement(_) => Err(unknown_node(&plan)),
         }
     }
 
@@ -355,13 +366,16 @@ impl Walk<'_> {
     }
 
     fn extension(&self, extension: Extension) -> Result<Carried> {
-        if let Some(node) = extension.node.as_any().downcast_ref::<VerbNode>() {
-            return self.verb(node);
+        match extension.node.as_any().downcast_ref::<VerbNode>() {
+            Some(node) => self.verb(node),
+            None => Err(unknown_node(&LogicalPlan::Extension(extension))),
         }
-        let plan = LogicalPlan::Extension(extension);
-        let plan = plan.map_children(|child| Ok(Transformed::yes(self.unordered(child)?)))?.data;
-        Ok(Carried::unknown(plan))
     }
+}
+
+/// A node that would lose the order of its rows, and nobody would notice.
+fn unknown_node(plan: &LogicalPlan) -> DataFusionError {
+    crate::bug!("nobody knows the order of the rows of `{}`", plan.display()).into()
 }
 
 /// The plan with computed columns at its end.

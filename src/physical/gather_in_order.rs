@@ -10,6 +10,7 @@ use datafusion::error::Result;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ const MAX_AHEAD_BYTES: usize = 1 << 30;
 /// ```
 /// Sound because both give the rows of sorted partitions in one order. Pays off because partitions of a scan hold whole
 /// splits: a merge would copy each row, and let a partition work only when its turn has come.
-/// A verb that works in stages gives the partitions of its scan, with fewer rows.
+/// A verb that works in stages gives the partitions of its scan, with fewer rows; a union those of its branches, one branch
+/// after the other.
 /// Leaves alone merges with a limit, of several columns, and of partitions that are not those of a scan: after a
 /// repartitioning, neighbours lie apart.
 #[derive(Debug)]
@@ -43,15 +45,15 @@ impl PhysicalOptimizerRule for GatherInOrder {
             let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
             let schema = merge.input().schema();
             let field = schema.field(column.index());
-            // What orders a union is called a position too, and is none.
-            let is_position =
-                is_position(column.name()) && *field.data_type() == DataType::UInt64 && !field.is_nullable();
-            let is_forward = is_position && !key.options.descending && merge.fetch().is_none();
-            let scan = scan_of_partitions(merge.input()).filter(|_| is_forward);
-            let Some(scan) = scan else { return Ok(Transformed::no(node)) };
+            let is_known = matches!(field.data_type(), DataType::UInt64 | DataType::Decimal128(38, 0));
+            let is_forward = is_position(column.name()) && is_known && !key.options.descending;
+            let scans = scans_of_partitions(merge.input()).filter(|_| is_forward && merge.fetch().is_none());
+            let Some(scans) = scans else { return Ok(Transformed::no(node)) };
             // Each partition may be a split ahead, and begin with the next.
-            let n_partitions = merge.input().output_partitioning().partition_count();
-            let ahead_bytes = max_ahead_bytes.min(scan.table().split_bytes().saturating_mul(2 * n_partitions));
+            let split_bytes = |scan: &&FileScanExec| {
+                scan.table().split_bytes().saturating_mul(2 * scan.properties().partitioning.partition_count())
+            };
+            let ahead_bytes = scans.iter().map(split_bytes).fold(0, usize::saturating_add).min(max_ahead_bytes);
             let gather = GatherExec::new(Arc::clone(merge.input()), column.index(), merge.expr().clone(), ahead_bytes);
             Ok(Transformed::yes(Arc::new(gather) as Arc<dyn ExecutionPlan>))
         })?;
@@ -67,18 +69,22 @@ impl PhysicalOptimizerRule for GatherInOrder {
     }
 }
 
-/// The scan, if each partition is made of the rows of one partition of it, in their order.
-fn scan_of_partitions(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanExec> {
+/// The scans, if each partition is made of the rows of one partition of one of them, in their order.
+fn scans_of_partitions(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<&FileScanExec>> {
     if let Some(scan) = plan.downcast_ref::<FileScanExec>() {
-        return Some(scan);
+        return Some(vec![scan]);
+    }
+    if plan.is::<UnionExec>() {
+        let branches = plan.children().into_iter().map(scans_of_partitions).collect::<Option<Vec<_>>>()?;
+        return Some(branches.into_iter().flatten().collect());
     }
     if let Some(verb) = plan.downcast_ref::<VerbExec>() {
-        return if verb.keeps_partitions() { scan_of_partitions(verb.rows()) } else { None };
+        return if verb.keeps_partitions() { scans_of_partitions(verb.rows()) } else { None };
     }
     let n_partitions = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
     match plan.children().as_slice() {
         [input] if n_partitions(input) == n_partitions(plan) && plan.maintains_input_order() == [true] => {
-            scan_of_partitions(input)
+            scans_of_partitions(input)
         }
         _ => None,
     }
@@ -109,12 +115,19 @@ mod tests {
     }
 
     #[test]
-    fn partitions_of_a_scan_are_gathered_and_others_merged() {
-        assert!(planned("FROM docs |> WHERE words(text) > 1").contains("GatherExec"));
+    fn partitions_of_scans_are_gathered_and_others_merged() {
+        for of_scans in [
+            "FROM docs |> WHERE words(text) > 1",
+            "FROM docs |> UNION ALL (FROM docs |> WHERE id > 0)",
+            "FROM docs |> UNION ALL (FROM docs |> DEDUP EXACT ON text) |> UNION ALL docs |> WHERE words(text) > 1",
+        ] {
+            let plan = planned(of_scans);
+            assert!(plan.contains("GatherExec") && !plan.contains("SortPreservingMergeExec"), "{plan}");
+        }
         for other in [
             "FROM docs |> ORDER BY id DESC",
             "FROM docs |> LIMIT 3",
-            "FROM docs |> SELECT id |> UNION ALL (FROM docs |> WHERE false |> SELECT id)",
+            "FROM docs |> UNION ALL (FROM docs |> ORDER BY id DESC)",
         ] {
             assert!(!planned(other).contains("GatherExec"), "{}", planned(other));
         }

@@ -191,9 +191,16 @@ impl HiveWriter {
                 Rows::Collected(collected) => later.push((key, collected)),
             }
         }
+        if later.is_empty() {
+            return Ok(complete);
+        }
         let (folders, scratch) = (&self.folders, self.scratch.as_ref());
         let write = |(key, collected): (String, Collected)| write_collected(folders.open(&key)?, collected, scratch);
-        let written: Result<Vec<Vec<CompleteFile>>> = later.into_par_iter().map(write).collect();
+        // While a folder's part waits for the disk, others are written.
+        let n_threads = rayon::current_num_threads().max(MAX_OPEN).min(later.len());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
+        let pool = pool.map_err(|error| Error::Data(format!("cannot start threads to write with: {error}")))?;
+        let written: Result<Vec<Vec<CompleteFile>>> = pool.install(|| later.into_par_iter().map(write).collect());
         complete.extend(written?.into_iter().flatten());
         Ok(complete)
     }

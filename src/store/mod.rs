@@ -43,12 +43,40 @@ pub use outbox::Outbox;
 pub(crate) use settle::settle_within;
 pub use settle::{settle, settle_around};
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Makes renames in a folder last. Some file systems refuse; what is in the files is safe by then.
 pub(crate) fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
+}
+
+/// Folders whose renames are made to last at one time: a disk does many in the time that it takes for one.
+const SYNCS_AT_ONCE: usize = 32;
+
+/// Makes renames in many folders last, each once.
+fn sync_folders(folders: &BTreeSet<PathBuf>) {
+    many_at_once(folders, |folder| sync_folder(folder));
+}
+
+/// Calls `work` with each path, on several threads that mostly wait.
+fn many_at_once(paths: &BTreeSet<PathBuf>, work: impl Fn(&Path) + Sync) {
+    let left = Mutex::new(paths.iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let do_rest = || {
+        while let Some(path) = next() {
+            work(path);
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 1..SYNCS_AT_ONCE.min(paths.len()) {
+            // Where no thread can be started, this one does its work.
+            let _ = std::thread::Builder::new().name(format!("curator-sync-{number}")).spawn_scoped(scope, do_rest);
+        }
+        do_rest();
+    });
 }

@@ -3,7 +3,7 @@
 use super::claim::{Changes, Claim};
 use super::location::Location;
 use super::record::{AnyPath, Part, Record};
-use super::{real_path, sync_folder};
+use super::{real_path, sync_folders};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl Outbox {
         let Some(record) = self.record(&claims) else { return Ok(()) };
         claims.iter().for_each(|claim| claim.hold());
         // What the record names must outlive a power cut that the record outlives.
-        claims.iter().for_each(|claim| sync_tree(claim.staging()));
+        sync_folders(&claims.iter().flat_map(|claim| folders_of(claim.staging())).collect());
         record.write()?;
         claims.iter().for_each(|claim| claim.mark_committed());
         let done = record.carry_out().and_then(|()| record.remove());
@@ -91,12 +91,11 @@ fn part_of(claim: &Claim) -> Option<Part> {
     })
 }
 
-fn sync_tree(folder: &Path) {
-    let folders = walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok);
-    for entry in folders.filter(|entry| entry.file_type().is_dir()) {
-        sync_folder(entry.path());
-    }
-    folder.ancestors().skip(1).take(2).for_each(sync_folder);
+/// A folder with staged files: itself, those below, and the two above that lead to it.
+fn folders_of(staging: &Path) -> Vec<PathBuf> {
+    let below = walkdir::WalkDir::new(staging).into_iter().filter_map(Result::ok);
+    let below = below.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path);
+    below.chain(staging.ancestors().skip(1).take(2).map(Path::to_path_buf)).collect()
 }
 
 fn unfinished(claims: &[Arc<Claim>], error: &Error) -> Error {

@@ -8,7 +8,7 @@
 //! them, so that a record in a folder from elsewhere changes nothing outside of that folder.
 
 use super::location::Location;
-use super::{fault, sync_folder};
+use super::{fault, sync_folder, sync_folders};
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
@@ -142,7 +142,7 @@ impl Record {
                 }
             }
         }
-        touched.iter().for_each(|folder: &PathBuf| sync_folder(folder));
+        sync_folders(&touched);
         for is_last in [false, true] {
             let mut touched = BTreeSet::new();
             for part in &self.parts {
@@ -151,7 +151,7 @@ impl Record {
                     rename(&root, &from.to_path(), &to.to_path(), &mut touched)?;
                 }
             }
-            touched.iter().for_each(|folder: &PathBuf| sync_folder(folder));
+            sync_folders(&touched);
         }
         Ok(())
     }

@@ -4,9 +4,10 @@
 use super::record::{JOINED, RECORD};
 use super::*;
 use crate::Result;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, Mutex};
 use tempfile::TempDir;
 
 fn stage(claim: &Claim, name: &str, text: &str) {
@@ -170,4 +171,18 @@ fn a_record_from_elsewhere_changes_nothing_outside_of_its_folder() {
         let _ = settle(&Location::folder(&here));
         assert_eq!(fs::read_to_string(victim.join("kept")).unwrap(), "kept", "{record}");
     }
+}
+
+#[test]
+fn folders_are_synced_at_one_time_and_each_once() {
+    let paths: BTreeSet<PathBuf> = (0..100).map(|n| PathBuf::from(format!("{n}"))).collect();
+    let (seen, together) = (Mutex::new(vec![]), Barrier::new(4));
+    super::many_at_once(&paths, |path| {
+        // Passes only if four threads are here.
+        together.wait();
+        seen.lock().unwrap().push(path.to_path_buf());
+    });
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort();
+    assert!(paths.iter().eq(&seen));
 }

@@ -106,7 +106,7 @@ pub trait Verb: AnyVerb + fmt::Debug + Send + Sync {
         Err(crate::bug!("{} writes no lines", self.name()).into())
     }
 
-    /// The index that its rows are held against.
+    /// The index that its rows are compared with.
     fn index(&self) -> Option<&Against> {
         None
     }

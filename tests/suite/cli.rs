@@ -361,7 +361,7 @@ fn explain_analyze_counts_what_the_funnel_counts() {
     ] {
         let analyzed = folder.run(&["query", "-e", &format!("EXPLAIN ANALYZE {query}")]).ok();
         let funnel = folder.run(&["query", "-e", query]).stderr;
-        // `  │ lang = 'en'   in 4  dropped 2  31µs`
+        // `  │ lang = 'en'   in 4  dropped 2  expected 1  31µs`
         let conjuncts: Vec<(String, u64, u64)> = analyzed.lines().filter_map(conjunct_of).collect();
         let rules: Vec<(String, u64, u64)> = funnel.lines().filter_map(rule_of).collect();
         assert_eq!(conjuncts, rules, "{query}\n{analyzed}\n{funnel}");

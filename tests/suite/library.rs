@@ -149,6 +149,11 @@ fn explain_analyze_shows_what_was_expected_beside_what_came() {
     assert!(counts_of("AnnotateExec").starts_with("rows 40  expected 10  "), "{analyzed}");
     assert!(counts_of("DedupExec").starts_with("rows 1  expected 10  "), "{analyzed}");
     assert!(counts_of("GlobalLimitExec").starts_with("rows 1  expected 3"), "{analyzed}");
+    assert!(analyzed.contains("words(text) > 1   in 40  dropped 0  expected 10  "), "{analyzed}");
+    let out = folder.path().join("out.jsonl");
+    let plan = self::plan(&mut session, &text.replace("LIMIT 3", &format!("INTO '{}'", out.display())));
+    let (analyzed, _) = block_on(session.explain_analyze(&plan)).unwrap();
+    assert!(analyzed.contains("written 1  expected 10  time "), "{analyzed}");
 }
 
 #[test]

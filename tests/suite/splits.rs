@@ -50,7 +50,7 @@ fn outputs_rejects_and_ledgers_are_the_same_bytes_with_any_splits_threads_and_me
         LET kept = FROM 'in/' |> WHERE words(text) > 4 AND lang <> 'fr';
         FROM kept |> INTO 'out/a.parquet' WITH (rejects = 'out/rejects/');
         FROM kept |> DEDUP EXACT ON text |> INTO 'out/b.jsonl.gz';
-        FROM kept |> DEDUP FUZZY ON text KEEP LAST |> SAMPLE 50 PERCENT SEED 3 |> INTO 'out/c/' WITH (max_file_size = '2kB');
+        FROM kept |> DEDUP FUZZY ON text KEEP LAST |> INTO 'out/c/' WITH (max_file_size = '2kB');
         FROM kept |> INTO 'out/d/' WITH (partition_by = 'id', format = 'csv');
         FROM kept |> SELECT id, words(text) AS n |> ORDER BY n DESC, id |> LIMIT 70 |> INTO 'out/e.arrow';";
     folder.write("q.cql", query);
@@ -73,6 +73,27 @@ fn outputs_rejects_and_ledgers_are_the_same_bytes_with_any_splits_threads_and_me
         let expected = expected.get_or_insert_with(|| found.clone());
         let differ: Vec<&String> = found.keys().filter(|name| expected.get(*name) != found.get(*name)).collect();
         assert!(differ.is_empty() && found.len() == expected.len(), "{blocksize} {threads} {memory}: {differ:?}");
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    }
+}
+
+#[test]
+fn a_sample_is_the_same_rows_with_any_threads_and_memory() {
+    let folder = Folder::new();
+    write_corpus(&folder);
+    let query = "
+        SET blocksize = '2kB';
+        LET kept = FROM 'in/' |> WHERE words(text) > 4;
+        FROM kept |> SAMPLE 50 PERCENT SEED 3 |> INTO 'out/a.jsonl';
+        FROM kept |> DEDUP FUZZY ON text |> SAMPLE 40 ROWS |> EXTEND words(text) AS n |> INTO 'out/b.jsonl';
+        FROM kept |> UNION ALL 'in/a.jsonl' |> SAMPLE 40 ROWS |> WHERE id > 3 |> INTO 'out/c.jsonl';";
+    folder.write("q.cql", query);
+    let mut expected = None;
+    for (threads, memory) in [("1", "8GB"), ("2", "256MB"), ("16", "8GB")] {
+        folder.run(&["query", "--quiet", "--threads", threads, "--memory", memory, "q.cql"]).ok();
+        let found = outputs(&folder);
+        assert!(found.len() == 3 && found.values().all(|file| !file.is_empty()), "{:?}", found.keys());
+        assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{threads} {memory}");
         std::fs::remove_dir_all(folder.path().join("out")).unwrap();
     }
 }

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::datasource::{DefaultTableSource, MemTable, provider_as_source};
 use datafusion::execution::SessionStateBuilder;
+use datafusion::logical_expr::UserDefinedLogicalNodeCore;
 use datafusion::physical_plan::{collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 use std::collections::HashMap;
@@ -197,4 +198,43 @@ fn a_source_without_positions_is_left_alone() {
         let shown = query.into_optimized_plan().unwrap().display_indent().to_string();
         assert!(!shown.contains("Sort") && !shown.contains(POSITION_COLUMN), "{shown}");
     });
+}
+
+/// A node that no rule of ours has heard of.
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd)]
+struct Strange(LogicalPlan);
+
+impl UserDefinedLogicalNodeCore for Strange {
+    fn name(&self) -> &str {
+        "Strange"
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.0]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        self.0.schema()
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        vec![]
+    }
+
+    fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Strange")
+    }
+
+    fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
+        Ok(Self(inputs.remove(0)))
+    }
+}
+
+#[test]
+fn a_node_that_nobody_taught_the_rule_is_an_error_and_no_silent_loss() {
+    let rows = datafusion::logical_expr::LogicalPlanBuilder::empty(true).build().unwrap();
+    let plan = LogicalPlan::Extension(Extension { node: Arc::new(Strange(rows)) });
+    let rule = KeepInputOrder::new(Arc::new(|_| None));
+    let error = rule.analyze(plan, &ConfigOptions::new()).unwrap_err().to_string();
+    assert!(error.contains("the order of the rows of `Strange`"), "{error}");
 }

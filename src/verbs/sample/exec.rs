@@ -1,26 +1,33 @@
 //! The choosing of a sample: keeps a part of the rows, the same part whatever the threads and batches.
 //!
-//! Row `i` of the input has the number `hash(seed, i)`. A percentage keeps the rows whose number lies in that part of
-//! all numbers; `n ROWS` keeps the `n` rows with the smallest numbers. So a larger sample holds every smaller one.
+//! ```text
+//! p PERCENT   partitions ──► each row by its own number ──► partitions
+//! n ROWS      partitions ──► rows that may be in the sample, and all numbers in one heap ──► when all are read ──► partitions
+//! ```
+//! A row has the number `hash(seed, position)`; where rows come in an order that is no position, its place there counts. A
+//! percentage keeps the rows whose number lies in that part of all numbers; `n ROWS` keeps the `n` rows with the smallest
+//! numbers. So a larger sample holds every smaller one.
 //!
-//! Invariant: needs one input partition in a defined order, and keeps that order.
-//! For `n ROWS` only the rows that are in the sample so far are held, and their bytes are claimed from the memory pool.
+//! Invariant: rows stay in their partition and in its order. For `n ROWS` only the rows that are in the sample so far are held,
+//! and their bytes are claimed from the memory pool.
 
 use super::verb::{Sample, SampleAmount};
 use crate::exec::slice_bytes;
+use crate::sources::is_position;
 use crate::verb::{RowOrder, SetOperator, Start, Verb};
-use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow::array::{AsArray, BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
-use arrow::datatypes::SchemaRef;
-use datafusion::error::Result;
+use arrow::datatypes::{DataType, UInt64Type};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use std::collections::BinaryHeap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 impl SetOperator for Sample {
@@ -47,132 +54,229 @@ impl SetOperator for Sample {
         }
     }
 
-    fn start(&self, mut start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
-        let metrics = BaselineMetrics::new(start.metrics, 0);
-        let rows = start.only_rows()?;
-        let (schema, seed) = (start.schema, self.seed);
+    fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
         match self.amount {
             SampleAmount::Percent(percent) => {
-                let mut n_seen = 0;
-                let limit = (percent.value() / 100.0 * 2_f64.powi(64)) as u128;
-                let kept = rows.map(move |batch| {
-                    let _timer = metrics.elapsed_compute().timer();
-                    let batch = batch?;
-                    let first = n_seen;
-                    n_seen += batch.num_rows() as u64;
-                    let keep: BooleanArray =
-                        (first..n_seen).map(|row| Some(u128::from(number(seed, row)) < limit)).collect();
-                    let kept = filter_record_batch(&batch, &keep)?;
-                    metrics.record_output(kept.num_rows());
-                    Ok(kept)
-                });
-                let kept = kept.try_filter(|batch| std::future::ready(batch.num_rows() > 0));
-                Ok(vec![Box::pin(RecordBatchStreamAdapter::new(schema, kept))])
+                Ok(kept_part(start, self.seed, (percent.value() / 100.0 * 2_f64.powi(64)) as u128))
             }
-            SampleAmount::Rows(n_rows) => {
-                let reservation = MemoryConsumer::new("SampleExec").register(start.context.memory_pool());
-                let batch_rows = start.context.session_config().batch_size();
-                let chosen = choose(rows, n_rows, seed, reservation, metrics, batch_rows);
-                let batches =
-                    futures::stream::once(chosen).map_ok(|batches| futures::stream::iter(batches.into_iter().map(Ok)));
-                Ok(vec![Box::pin(RecordBatchStreamAdapter::new(schema, batches.try_flatten()))])
-            }
+            SampleAmount::Rows(n_rows) => Ok(kept_rows(start, self.seed, n_rows)),
         }
     }
 }
 
-/// The number that decides about a row.
-fn number(seed: u64, row: u64) -> u64 {
-    xxh3_64_with_seed(&row.to_le_bytes(), seed)
+/// What decides about a row: its number, and what tells it from others with the same number.
+type Key = (u64, Row);
+
+/// The position of a row, and which of the rows with that position it is: `UNNEST` makes several.
+type Row = (u64, u64);
+
+fn number(seed: u64, (position, repeat): Row) -> u64 {
+    match repeat {
+        0 => xxh3_64_with_seed(&position.to_le_bytes(), seed),
+        _ => xxh3_64_with_seed([position.to_le_bytes(), repeat.to_le_bytes()].as_flattened(), seed),
+    }
 }
 
-/// The `n_rows` rows with the smallest numbers, in input order.
-async fn choose(
-    mut input: SendableRecordBatchStream,
-    n_rows: u64,
+/// Tells rows of one partition apart, the same way however rows come in partitions and batches.
+struct Rows {
     seed: u64,
+    /// The column with the positions. Without one, there is one partition, and rows are counted.
+    position: Option<usize>,
+    /// The row that came last.
+    last: Option<Row>,
+}
+
+impl Rows {
+    fn new(start: &Start<'_>, seed: u64) -> Self {
+        // What decides is the order that was asked for, not whether rows come in partitions: it must be the same for all threads.
+        let position = match start.layout.orders.first().map(Vec::as_slice) {
+            Some([(index, options)]) if !options.descending => Some(*index),
+            _ => None,
+        };
+        let schema = start.rows_schema();
+        let position = position.filter(|index| {
+            let field = schema.field(*index);
+            is_position(field.name()) && *field.data_type() == DataType::UInt64 && !field.is_nullable()
+        });
+        Self { seed, position, last: None }
+    }
+
+    /// The keys of the next rows.
+    fn keys(&mut self, batch: &RecordBatch) -> Vec<Key> {
+        let positions = self.position.and_then(|index| batch.column(index).as_primitive_opt::<UInt64Type>());
+        let mut next = |place: usize| {
+            let row = match (positions, self.last) {
+                (Some(positions), Some((last, repeat))) if positions.value(place) == last => (last, repeat + 1),
+                (Some(positions), _) => (positions.value(place), 0),
+                (None, last) => (last.map_or(0, |(last, _)| last + 1), 0),
+            };
+            self.last = Some(row);
+            (number(self.seed, row), row)
+        };
+        (0..batch.num_rows()).map(&mut next).collect()
+    }
+}
+
+/// The rows whose numbers lie below a limit.
+fn kept_part(start: Start<'_>, seed: u64, limit: u128) -> Vec<SendableRecordBatchStream> {
+    let begin = |start: &Start<'_>, partition| (Rows::new(start, seed), BaselineMetrics::new(start.metrics, partition));
+    let begun: Vec<_> = (0..start.rows.len()).map(|partition| begin(&start, partition)).collect();
+    let schema = start.schema;
+    let partitions = start.rows.into_iter().zip(begun).map(|(rows, (mut numbered, metrics))| {
+        let kept = rows.map(move |batch| {
+            let _timer = metrics.elapsed_compute().timer();
+            let batch = batch?;
+            let keys = numbered.keys(&batch);
+            let keep: BooleanArray = keys.iter().map(|(number, _)| Some(u128::from(*number) < limit)).collect();
+            let kept = filter_record_batch(&batch, &keep)?;
+            metrics.record_output(kept.num_rows());
+            Ok(kept)
+        });
+        let kept = kept.try_filter(|batch| std::future::ready(batch.num_rows() > 0));
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), kept)) as SendableRecordBatchStream
+    });
+    partitions.collect()
+}
+
+/// The rows with the smallest numbers of all partitions.
+fn kept_rows(start: Start<'_>, seed: u64, n_rows: u64) -> Vec<SendableRecordBatchStream> {
+    let chosen = Arc::new(Chosen { n_rows, keys: Mutex::default() });
+    let held = |partition| Held {
+        rows: Rows::new(&start, seed),
+        chosen: Arc::clone(&chosen),
+        batches: vec![],
+        n_kept: 0,
+        reservation: MemoryConsumer::new("SampleExec").register(start.context.memory_pool()),
+        metrics: BaselineMetrics::new(start.metrics, partition),
+    };
+    let held: Vec<Held> = (0..start.rows.len()).map(held).collect();
+    let (schema, batch_rows, n_partitions) = (start.schema, start.context.session_config().batch_size(), held.len());
+    let reading = start.rows.into_iter().zip(held).map(|(rows, held)| SpawnedTask::spawn(held.read(rows)));
+    let reading: Vec<_> = reading.collect();
+    // No partition knows its rows before all have been read.
+    let all_read = async move {
+        let mut held = vec![];
+        for task in reading {
+            let read = task.join().await.map_err(|error| crate::bug!("a sample died: {error}").into());
+            held.push(Some(read.flatten().map_err(Arc::new)?));
+        }
+        Ok::<_, Arc<DataFusionError>>(Arc::new(Mutex::new(held)))
+    };
+    let all_read = all_read.boxed().shared();
+    let partition = |partition: usize| {
+        let all_read = all_read.clone();
+        let batches = async move {
+            let all = all_read.await.map_err(DataFusionError::Shared)?;
+            let held = all.lock().unwrap_or_else(PoisonError::into_inner).get_mut(partition).and_then(Option::take);
+            let held: Held = held.ok_or_else(|| crate::bug!("a sample has no partition {partition}"))?;
+            let batches = held.into_batches(batch_rows)?;
+            Ok::<_, DataFusionError>(futures::stream::iter(batches.into_iter().map(Ok)))
+        };
+        let batches = futures::stream::once(batches).try_flatten();
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), batches)) as SendableRecordBatchStream
+    };
+    (0..n_partitions).map(partition).collect()
+}
+
+/// The keys that are in the sample so far, of all partitions.
+struct Chosen {
+    n_rows: u64,
+    /// The first to go is on top.
+    keys: Mutex<BinaryHeap<Key>>,
+}
+
+impl Chosen {
+    /// Takes the keys that are among the smallest. A row is in the sample if its key is not above the one that is given back;
+    /// without one, all rows are.
+    fn offer(&self, offered: &[Key]) -> Option<Key> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in offered {
+            if (keys.len() as u64) < self.n_rows {
+                keys.push(*key);
+            } else if let Some(mut largest) = keys.peek_mut()
+                && *key < *largest
+            {
+                *largest = *key;
+            }
+        }
+        keys.peek().filter(|_| keys.len() as u64 >= self.n_rows).copied()
+    }
+}
+
+/// The rows of one partition that are in the sample so far.
+struct Held {
+    rows: Rows,
+    chosen: Arc<Chosen>,
+    /// Rows with their keys, and perhaps rows that have been replaced since.
+    batches: Vec<(Vec<Key>, RecordBatch)>,
+    /// How many there were when those that were replaced went last.
+    n_kept: usize,
     reservation: MemoryReservation,
     metrics: BaselineMetrics,
-    batch_rows: usize,
-) -> Result<Vec<RecordBatch>> {
-    let schema = input.schema();
-    let mut held = Held { schema: Arc::clone(&schema), chosen: BinaryHeap::new(), batches: vec![], reservation };
-    let mut n_seen = 0;
-    // Without rows to find there is no reason to read.
-    while n_rows > 0
-        && let Some(batch) = input.next().await
-    {
-        let _timer = metrics.elapsed_compute().timer();
-        let batch = batch?;
-        held.add(&batch, n_seen, n_rows, seed)?;
-        n_seen += batch.num_rows() as u64;
-    }
-    held.compact()?;
-    let mut batches = vec![];
-    for (_, batch) in held.batches {
-        metrics.record_output(batch.num_rows());
-        for start in (0..batch.num_rows()).step_by(batch_rows.max(1)) {
-            batches.push(batch.slice(start, batch_rows.min(batch.num_rows() - start)));
-        }
-    }
-    Ok(batches)
-}
-
-/// The rows that are in the sample so far.
-struct Held {
-    schema: SchemaRef,
-    /// (number, row) of each; the first to go is on top. The row number breaks ties.
-    chosen: BinaryHeap<(u64, u64)>,
-    /// Their rows, and perhaps rows that have been replaced since; each batch with its rows' places in the input.
-    batches: Vec<(Vec<u64>, RecordBatch)>,
-    reservation: MemoryReservation,
 }
 
 impl Held {
-    fn add(&mut self, batch: &RecordBatch, first_row: u64, n_rows: u64, seed: u64) -> Result<()> {
-        let mut candidates = vec![];
-        for row in first_row..first_row + batch.num_rows() as u64 {
-            let entry = (number(seed, row), row);
-            let full = self.chosen.len() as u64 >= n_rows;
-            if full && self.chosen.peek().is_some_and(|largest| *largest < entry) {
-                continue;
-            }
-            if full {
-                self.chosen.pop();
-            }
-            self.chosen.push(entry);
-            candidates.push(row);
+    async fn read(mut self, mut input: SendableRecordBatchStream) -> Result<Self> {
+        // Without rows to find there is no reason to read.
+        while self.chosen.n_rows > 0
+            && let Some(batch) = input.next().await
+        {
+            self.add(&batch?)?;
         }
-        if candidates.is_empty() {
+        Ok(self)
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let timer = self.metrics.elapsed_compute().clone();
+        let _timer = timer.timer();
+        let keys = self.rows.keys(batch);
+        let largest = self.chosen.offer(&keys);
+        let is_chosen = |key: &Key| largest.is_none_or(|largest| *key <= largest);
+        let places: Vec<usize> = (0..keys.len()).filter(|place| is_chosen(&keys[*place])).collect();
+        if places.is_empty() {
             return Ok(());
         }
-        let places = UInt64Array::from_iter_values(candidates.iter().map(|row| row - first_row));
-        let kept = take_record_batch(batch, &places)?;
+        let kept = UInt64Array::from_iter_values(places.iter().map(|place| *place as u64));
+        let kept = take_record_batch(batch, &kept)?;
         self.reservation.try_grow(slice_bytes(&kept))?;
-        self.batches.push((candidates, kept));
-        // Rows that were replaced are let go once they are half of what is held.
-        let n_held: usize = self.batches.iter().map(|(rows, _)| rows.len()).sum();
-        if n_held > 2 * self.chosen.len() { self.compact() } else { Ok(()) }
+        self.batches.push((places.into_iter().map(|place| keys[place]).collect(), kept));
+        // Rows that were replaced are let go once they may be half of what is held.
+        let n_held: usize = self.batches.iter().map(|(keys, _)| keys.len()).sum();
+        if n_held > 2 * self.n_kept { self.compact() } else { Ok(()) }
     }
 
     /// Lets go of the rows that are no longer in the sample.
     fn compact(&mut self) -> Result<()> {
-        let mut rows: Vec<u64> = self.chosen.iter().map(|(_, row)| *row).collect();
-        rows.sort_unstable();
-        let mut kept = vec![];
+        let largest = self.chosen.offer(&[]);
+        let is_chosen = |key: &Key| largest.is_none_or(|largest| *key <= largest);
+        let (mut keys, mut kept) = (vec![], vec![]);
         for (held, batch) in self.batches.drain(..) {
-            let keep = BooleanArray::from_iter(held.iter().map(|row| Some(rows.binary_search(row).is_ok())));
+            let keep: BooleanArray = held.iter().map(|key| Some(is_chosen(key))).collect();
+            keys.extend(held.into_iter().filter(is_chosen));
             if keep.true_count() > 0 {
                 kept.push(filter_record_batch(&batch, &keep)?);
             }
         }
-        let batch = concat_batches(&self.schema, &kept)?;
+        self.n_kept = keys.len();
+        let Some(first) = kept.first() else { return Ok(self.reservation.try_resize(0)?) };
+        let batch = concat_batches(first.schema_ref(), &kept)?;
         drop(kept);
         self.reservation.try_resize(slice_bytes(&batch))?;
-        if batch.num_rows() > 0 {
-            self.batches.push((rows, batch));
-        }
+        self.batches.push((keys, batch));
         Ok(())
+    }
+
+    /// The rows, all partitions having been read.
+    fn into_batches(mut self, batch_rows: usize) -> Result<Vec<RecordBatch>> {
+        self.compact()?;
+        let mut batches = vec![];
+        for (_, batch) in self.batches {
+            self.metrics.record_output(batch.num_rows());
+            for start in (0..batch.num_rows()).step_by(batch_rows.max(1)) {
+                batches.push(batch.slice(start, batch_rows.min(batch.num_rows() - start)));
+            }
+        }
+        Ok(batches)
     }
 }
 
@@ -182,11 +286,14 @@ mod tests {
     use super::*;
     use crate::verb::{Layout, VerbExec};
     use crate::verbs::sample::Percent;
-    use arrow::array::{AsArray, Int64Array};
-    use arrow::datatypes::{DataType, Field, Int64Type, Schema};
-    use datafusion::datasource::memory::MemorySourceConfig;
+    use arrow::array::Int64Array;
+    use arrow::compute::SortOptions;
+    use arrow::datatypes::{Field, Int64Type, Schema};
+    use datafusion::datasource::memory::{DataSourceExec, MemorySourceConfig};
     use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-    use datafusion::physical_plan::collect;
+    use datafusion::physical_expr::expressions::Column;
+    use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+    use datafusion::physical_plan::{collect, collect_partitioned};
     use datafusion::prelude::{SessionConfig, SessionContext};
 
     fn sample_of(
@@ -210,6 +317,66 @@ mod tests {
         let plan = Arc::new(VerbExec::new(vec![input], Arc::new(Sample { amount, seed }), layout));
         let batches = tokio.block_on(collect(plan, context))?;
         Ok(batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect())
+    }
+
+    /// The sample of rows that lie in partitions, each with the position `2 i` for the row `i`, for which `UNNEST` may have
+    /// made several rows.
+    fn sample_of_partitions(n_partitions: usize, n_repeats: u64, amount: SampleAmount) -> Vec<(u64, u64)> {
+        let field = |name| Field::new(name, DataType::UInt64, false);
+        let schema = Arc::new(Schema::new(vec![field("_seq"), field("repeat")]));
+        let rows: Vec<(u64, u64)> =
+            (0..300).flat_map(|row| (0..n_repeats).map(move |repeat| (2 * row, repeat))).collect();
+        let mut partitions = vec![vec![]; n_partitions];
+        // Split by split, as a scan deals them out; and a split in two batches.
+        for (number, split) in rows.chunks(30).enumerate() {
+            for part in split.chunks(11) {
+                let column = |value: fn(&(u64, u64)) -> u64| UInt64Array::from_iter_values(part.iter().map(value));
+                let columns = vec![Arc::new(column(|row| row.0)) as _, Arc::new(column(|row| row.1)) as _];
+                partitions[number % n_partitions].push(RecordBatch::try_new(Arc::clone(&schema), columns).unwrap());
+            }
+        }
+        let order = PhysicalSortExpr::new(Arc::new(Column::new("_seq", 0)), SortOptions::new(false, false));
+        let source = MemorySourceConfig::try_new(&partitions, Arc::clone(&schema), None).unwrap();
+        let source = source.try_with_sort_information(vec![LexOrdering::new([order]).unwrap()]).unwrap();
+        let layout = Layout {
+            visible: vec![0, 1],
+            orders: vec![vec![(0, SortOptions::new(false, false))]],
+            ..Layout::default()
+        };
+        let sample = Arc::new(Sample { amount, seed: 7 });
+        let plan = Arc::new(VerbExec::new(vec![DataSourceExec::from_data_source(source)], sample, layout));
+        assert_eq!(plan.keeps_partitions(), n_partitions > 1);
+        assert_eq!(plan.properties().partitioning.partition_count(), n_partitions);
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let batches = tokio.block_on(collect_partitioned(plan, SessionContext::new().task_ctx())).unwrap();
+        let values =
+            |batch: &RecordBatch, column: usize| batch.column(column).as_primitive::<UInt64Type>().values().to_vec();
+        let mut all = vec![];
+        for partition in batches {
+            let rows: Vec<(u64, u64)> =
+                partition.iter().flat_map(|batch| values(batch, 0).into_iter().zip(values(batch, 1))).collect();
+            assert!(rows.is_sorted(), "a partition keeps its order");
+            all.extend(rows);
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn the_same_rows_whatever_the_partitions_and_all_partitions_give_some() {
+        for amount in [SampleAmount::Rows(40), SampleAmount::Rows(0), SampleAmount::Rows(9999), percent(10.0)] {
+            for n_repeats in [1, 3] {
+                let expected = sample_of_partitions(1, n_repeats, amount);
+                for n_partitions in [2, 5, 6] {
+                    let found = sample_of_partitions(n_partitions, n_repeats, amount);
+                    assert_eq!(found, expected, "{amount} of {n_partitions} partitions");
+                }
+            }
+        }
+        let several = sample_of_partitions(4, 3, percent(10.0));
+        assert!(several.iter().any(|(_, repeat)| *repeat == 2) && several.len() < 150, "each for itself: {several:?}");
+        let in_one: Vec<u64> = several.iter().map(|row| row.0).collect();
+        assert!(in_one.windows(3).filter(|rows| rows[0] == rows[2]).count() < 5, "{in_one:?}");
     }
 
     fn percent(percent: f64) -> SampleAmount {

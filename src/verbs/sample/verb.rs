@@ -1,7 +1,7 @@
 //! `SAMPLE n ROWS | p PERCENT [SEED s]`: a part of the rows, the same part on every run.
 //!
-//! Which rows are kept depends on the seed and on each row's number in the input, so the input must be in a defined
-//! order (`KeepInputOrder`), and no filter or limit may pass below: it would change the numbers.
+//! Which rows are kept depends on the seed and on each row's position in the input, or its place in an order of the query's.
+//! So the input must be in a defined order (`KeepInputOrder`), and no filter or limit may pass below: it would change the places.
 //! Not here: the choosing itself (`exec.rs`).
 
 use crate::verb::{Planning, RowOrder, Verb};
@@ -70,7 +70,7 @@ impl Verb for Sample {
     }
 
     fn order(&self) -> RowOrder {
-        RowOrder::Keeps
+        RowOrder::KeepsPartitions
     }
 
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>> {

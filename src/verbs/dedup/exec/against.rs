@@ -1,4 +1,4 @@
-//! The index that a run is held against: what it has seen before, and what this run adds to it.
+//! The index that a run is compared with: what it has seen before, and what this run adds to it.
 //!
 //! Keys come in ascending order and go through the index side by side with its own. What is added is staged, and
 //! becomes part of the index when the run commits: otherwise the same documents, read again,

@@ -1,7 +1,7 @@
 //! The decisions applied: documents go by again, those that stay go out, those that go are written into the ledger.
 
 use super::DedupColumns;
-use crate::exec::{Ledger, Page};
+use crate::exec::{DropWriter, Ledger};
 use crate::sources::is_carried;
 use crate::verb::Start;
 use crate::{Result, bug};
@@ -28,7 +28,7 @@ pub(in crate::verbs) struct Reason {
 #[derive(Debug)]
 pub(in crate::verbs) struct Dropped {
     /// One for each partition of the rows.
-    pages: Vec<Page>,
+    writers: Vec<DropWriter>,
     /// What puts rows of several partitions in order.
     position: Option<usize>,
     schema: SchemaRef,
@@ -55,13 +55,13 @@ impl Dropped {
         let given = shown.iter().map(|&index| Arc::clone(&input.fields()[index]));
         let fields: Vec<FieldRef> = reasons.into_iter().map(Arc::new).chain(given).collect();
         let schema = Arc::new(Schema::new(fields));
-        let pages = (0..start.rows.len()).map(|partition| ledger.open(start.node, Arc::clone(&schema), partition));
-        Ok(Self { pages: pages.collect::<Result<_>>()?, position: start.position, schema, columns: shown })
+        let writers = (0..start.rows.len()).map(|partition| ledger.open(start.node, Arc::clone(&schema), partition));
+        Ok(Self { writers: writers.collect::<Result<_>>()?, position: start.position, schema, columns: shown })
     }
 
     /// No more rows of a partition will come: those of others need not wait for it.
     pub fn end(&self, partition: usize) -> Result<()> {
-        self.pages.get(partition).map_or(Ok(()), |page| page.add(None, None, None))
+        self.writers.get(partition).map_or(Ok(()), |writer| writer.add(None, None, None))
     }
 
     /// Writes rows of `batch`, which is the next one of a partition.
@@ -72,12 +72,14 @@ impl Dropped {
         threshold: Option<f64>,
         reasons: &[Reason],
     ) -> Result<()> {
-        let Some(page) = self.pages.get(partition) else { return Err(bug!("no partition {partition} in the ledger")) };
+        let Some(writer) = self.writers.get(partition) else {
+            return Err(bug!("no partition {partition} in the ledger"));
+        };
         let positions = self.position.map(|position| batch.column(position).as_primitive::<UInt64Type>());
         let done_to = positions.and_then(|positions| positions.values().last()).map(|last| last + 1);
         if reasons.is_empty() {
             // Rows of other partitions may wait for this one.
-            return done_to.map_or(Ok(()), |done_to| page.add(None, None, Some(done_to)));
+            return done_to.map_or(Ok(()), |done_to| writer.add(None, None, Some(done_to)));
         }
         let places = UInt32Array::from_iter_values(reasons.iter().map(|reason| reason.place));
         let mut columns: Vec<ArrayRef> = vec![
@@ -92,7 +94,7 @@ impl Dropped {
         let dropped = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(failed)?;
         let positions = positions.map(|positions| take(positions, &places, None)).transpose().map_err(failed)?;
         // One ordered stream has no positions: nothing earlier can come.
-        page.add(Some(dropped), positions, done_to)
+        writer.add(Some(dropped), positions, done_to)
     }
 }
 

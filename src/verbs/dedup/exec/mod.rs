@@ -109,6 +109,10 @@ impl SetOperator for Deduplication {
         notes::counted_notes(metrics)
     }
 
+    fn records_drops(&self) -> bool {
+        self.columns.wants_dropped
+    }
+
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
         let on_device = self.on_device.clone();
         on_device.as_ref().map_or(Ok(()), OnDevice::check)?;
