@@ -65,7 +65,7 @@ mod tests {
         }
         let mut in_memory = !components.is_external() && !keys.has_spilled();
         let mut candidates = Candidates::new(n_rows, &budget);
-        candidates.add_groups(keys, |_| {}).unwrap();
+        candidates.add_groups(keys.finish().unwrap(), |_| {}).unwrap();
         in_memory &= !candidates.has_spilled();
         candidates.unite(&components).unwrap();
         let mut survivors = Survivors::new(n_rows, &budget);

@@ -52,8 +52,10 @@ pub use pairs::PairCounts;
 pub use pairs::star_and_chain;
 pub use preference::Preference;
 pub use row_store::{RowStore, StoredRows};
-pub use semantic::{Comparers, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
-pub use shared_groups::SharedGroups;
+pub use semantic::{
+    Comparers, Ranking as SemanticRanking, SemanticDedup, SemanticDuplicate, SemanticOutcome, VectorPartition,
+};
+pub use shared_groups::{Adder, SharedGroups};
 pub use sorted::Sorted;
 pub use spans::{LineFinder, Outcome, SpanFinder, SubstringFinder, TextPartition, TooLittle, cut_text};
 pub use spec::{

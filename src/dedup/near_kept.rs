@@ -23,6 +23,7 @@ use super::bits::Bits;
 use super::groups::Groups;
 use super::pairs::{Candidates, PairCounts};
 use super::preference::Preference;
+use super::sorted::Sorted;
 use super::survivors::Kept;
 use super::word_log::WordLog;
 use super::{Budget, threads};
@@ -51,7 +52,7 @@ pub struct SharedKeys<'a> {
 impl<'a> SharedKeys<'a> {
     /// From records of key and row. `seen` is called with each row that shares a key.
     pub fn new(
-        records: Groups<2>,
+        records: Sorted<2>,
         order: &'a Preference,
         budget: &Arc<dyn Budget>,
         mut seen: impl FnMut(u64),
@@ -60,7 +61,7 @@ impl<'a> SharedKeys<'a> {
         if !order.is_input_order() {
             let mut reordered = Groups::new(budget);
             for_each_shared(ranked, |_, key, row| reordered.push([key, order.rank_of(row)?]))?;
-            ranked = reordered;
+            ranked = reordered.finish()?;
         }
         let mut ranks = WordLog::new(budget);
         for_each_shared(ranked, |is_first, _, rank| {
@@ -205,10 +206,10 @@ impl<'a> SharedKeys<'a> {
 }
 
 /// Calls `f` with the records whose key has at least two rows, in order: whether it is the key's first, the key, the row.
-fn for_each_shared(records: Groups<2>, mut f: impl FnMut(bool, u64, u64) -> Result<()>) -> Result<()> {
+fn for_each_shared(mut records: Sorted<2>, mut f: impl FnMut(bool, u64, u64) -> Result<()>) -> Result<()> {
     let mut before: Option<[u64; 2]> = None;
     let mut is_shared = false;
-    records.finish()?.for_each_record(|&[key, row]| {
+    records.for_each_record(|&[key, row]| {
         match before.replace([key, row]) {
             Some(earlier) if earlier == [key, row] => {}
             Some([same, first]) if same == key => {

@@ -44,9 +44,9 @@ impl Candidates {
     }
 
     /// The pairs of all groups with the same key, found in parallel. `seen` is called with the rows of each pair.
-    pub fn add_groups<const N: usize>(&mut self, groups: Groups<N>, seen: impl Fn(u64) + Sync) -> Result<()> {
+    pub fn add_groups<const N: usize>(&mut self, groups: Sorted<N>, seen: impl Fn(u64) + Sync) -> Result<()> {
         let pairs = Mutex::new(&mut self.pairs);
-        groups.finish()?.par_for_each_part(|mut part| {
+        groups.par_for_each_part(|mut part| {
             let mut local: Vec<[u64; 2]> = Vec::with_capacity(LOCAL_PAIRS);
             let mut add = |pair: [u64; 2]| {
                 pair.into_iter().for_each(&seen);

@@ -48,7 +48,8 @@ pub struct GatherExec {
 }
 
 impl GatherExec {
-    /// Gathers `input`, whose partitions are sorted by `order`, which is the column `position` alone.
+    /// Gathers `input`, whose partitions are sorted by `order`. It begins with the column `position`, in which no two
+    /// partitions have a value in common.
     pub fn new(input: Arc<dyn ExecutionPlan>, position: usize, order: LexOrdering, ahead_bytes: usize) -> Self {
         let properties = PlanProperties::new(
             input.equivalence_properties().clone(),

@@ -324,7 +324,7 @@ impl Walk<'_> {
             let input = self.visit(input.clone())?;
             // Partitions that ascend in a position need not come together; where they do not, the executor asks for it.
             let is_position = input.order.as_ref().is_some_and(|order| order.spans.is_some());
-            let stays = effect == RowOrder::KeepsPartitions && number == 0 && is_position;
+            let stays = effect.keeps_partitions() && number == 0 && is_position;
             inputs.push(if stays || effect == RowOrder::Indifferent { input } else { input.sorted() });
         }
         let mut rows = inputs.remove(0);
@@ -343,10 +343,12 @@ impl Walk<'_> {
         let numbered = node.number.is_some().then(|| Key::ascending(visible.len() + node.verb.adds().len()));
         let order = match (effect, numbered) {
             (RowOrder::Makes, Some(number)) => Some(Order::of(vec![number]).already_sorted()),
-            (RowOrder::Splits, Some(number)) => order.and_then(|order| order.through(&visible)).map(|mut order| {
-                order.keys.push(number);
-                Order::of(order.keys).already_sorted()
-            }),
+            (RowOrder::SplitsPartitions, Some(number)) => {
+                order.and_then(|order| order.through(&visible)).map(|mut order| {
+                    order.keys.push(number);
+                    Order::of(order.keys)
+                })
+            }
             (RowOrder::KeepsPartitions, _) => order.and_then(|order| order.through(&visible)).map(Order::not_sorted),
             _ => order.and_then(|order| order.through(&visible)),
         };

@@ -26,9 +26,10 @@ const MAX_AHEAD_BYTES: usize = 1 << 30;
 /// ```
 /// Sound because both give the rows of sorted partitions in one order. Pays off because partitions of a scan hold whole
 /// splits: a merge would copy each row, and let a partition work only when its turn has come.
-/// A verb that works in stages gives the partitions of its scan, with fewer rows; a union those of its branches, one branch
-/// after the other.
-/// Leaves alone merges with a limit, of several columns, and of partitions that are not those of a scan: after a
+/// A verb that works in stages gives the partitions of its scan, with fewer rows, or with pieces of rows; a union those of its
+/// branches, one branch after the other. Pieces of a row have its position and are in one partition, where they stand in the
+/// order of further columns.
+/// Leaves alone merges with a limit, and of partitions that are not those of a scan: after a
 /// repartitioning, neighbours lie apart.
 #[derive(Debug)]
 pub struct GatherInOrder {
@@ -41,7 +42,7 @@ impl PhysicalOptimizerRule for GatherInOrder {
         let max_ahead_bytes = self.memory_limit_bytes.map_or(MAX_AHEAD_BYTES, |limit| MAX_AHEAD_BYTES.min(limit / 8));
         let gathered = plan.transform_up(|node| {
             let Some(merge) = node.downcast_ref::<SortPreservingMergeExec>() else { return Ok(Transformed::no(node)) };
-            let [key] = merge.expr().as_ref() else { return Ok(Transformed::no(node)) };
+            let key = merge.expr().first();
             let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
             let schema = merge.input().schema();
             let field = schema.field(column.index());

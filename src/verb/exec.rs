@@ -145,7 +145,7 @@ impl VerbExec {
     /// `operator` over its inputs, the rows first.
     pub fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, operator: Arc<dyn SetOperator>, layout: Layout) -> Self {
         let is_planned_over_partitions =
-            operator.order() == RowOrder::KeepsPartitions && position_of_partitions(&inputs[0], &layout).is_some();
+            operator.order().keeps_partitions() && position_of_partitions(&inputs[0], &layout).is_some();
         Self::with(inputs, operator, layout, is_planned_over_partitions)
     }
 
@@ -168,7 +168,7 @@ impl VerbExec {
         Self { inputs, operator, layout, is_planned_over_partitions, position, properties, metrics, waiting }
     }
 
-    /// Whether each partition has the rows of one partition of its input, in their order.
+    /// Whether each partition has the rows of one partition of its input, or what became of them, in their order.
     pub fn keeps_partitions(&self) -> bool {
         self.position.is_some()
     }
@@ -242,7 +242,7 @@ fn order_of_output(rows: &Arc<dyn ExecutionPlan>, order: RowOrder, layout: &Layo
     let number = layout.number.as_ref().map(|_| sorted(schema.fields().len() - 1, SortOptions::new(false, false)));
     let mut known = match order {
         RowOrder::Makes | RowOrder::Ends => EquivalenceProperties::new(Arc::clone(&schema)),
-        RowOrder::Indifferent | RowOrder::Keeps | RowOrder::KeepsPartitions | RowOrder::Splits => {
+        RowOrder::Indifferent | RowOrder::KeepsPartitions | RowOrder::SplitsPartitions => {
             // Rows only go, and columns only move. Nothing is said of a column that is rewritten.
             let moved = layout.visible.iter().enumerate().filter(|(_, index)| layout.rewritten != Some(**index));
             let mapping: ProjectionMapping = moved
@@ -254,7 +254,7 @@ fn order_of_output(rows: &Arc<dyn ExecutionPlan>, order: RowOrder, layout: &Layo
     match (order, number) {
         (RowOrder::Makes, Some(number)) => known.add_ordering([number]),
         // The pieces of a row come one after the other.
-        (RowOrder::Splits, Some(number)) => {
+        (RowOrder::SplitsPartitions, Some(number)) => {
             let place = |index: &usize| layout.visible.iter().position(|visible| visible == index);
             let keys = layout.orders.first().into_iter().flatten();
             let keys = keys.map(|(index, options)| Some(sorted(place(index)?, *options)));

@@ -13,13 +13,10 @@ use datafusion::error::Result;
 pub enum RowOrder {
     /// The order decides nothing, and rows stay in it.
     Indifferent,
-    /// The order decides, and rows stay in it.
-    Keeps,
-    /// The same for a verb that works in stages: its rows may come in partitions that ascend in one position, and stay in
-    /// them and in their order.
+    /// The order decides, and rows stay in it. They may come in partitions that ascend in one position, and stay in them.
     KeepsPartitions,
-    /// The order decides; a row may become several, which come one after the other in its place, and are numbered.
-    Splits,
+    /// The same; a row may become several, which come one after the other in its place, and are numbered.
+    SplitsPartitions,
     /// The order decides; rows come in another one, and are numbered.
     Makes,
     /// The order is that of what is written; no rows come out, only the columns that the verb adds.
@@ -29,7 +26,12 @@ pub enum RowOrder {
 impl RowOrder {
     /// The verb numbers the rows that come out, in a last column.
     pub fn numbers_rows(self) -> bool {
-        matches!(self, RowOrder::Splits | RowOrder::Makes)
+        matches!(self, RowOrder::SplitsPartitions | RowOrder::Makes)
+    }
+
+    /// The verb works in stages: rows may come in partitions, and stay in them.
+    pub fn keeps_partitions(self) -> bool {
+        matches!(self, RowOrder::KeepsPartitions | RowOrder::SplitsPartitions)
     }
 
     /// Rows of the input come out.

@@ -201,6 +201,33 @@ fn the_same_rows_with_any_threads_batches_and_memory() {
     }
 }
 
+/// The bytes of what is written and of the ledger, with pieces of a document side by side, whoever cut it.
+#[test]
+fn documents_that_come_in_partitions_are_cut_as_in_one_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    write_data(folder.path(), 400);
+    let place = folder.path().display();
+    let cut = verb(folder.path(), "WITH (mode = 'cut', max_matches = 1000, remove_chars = 700)");
+    let text = format!("{cut} |> WHERE words(text) > 3 |> INTO '{place}/out/' WITH (rejects = '{place}/rejects/')");
+    let mut expected = None;
+    for (threads, block_bytes, batch_bytes, memory_bytes) in [
+        (1, 1 << 30, 1 << 20, 8 << 30),
+        (2, 9000, 8000, 24 << 20),
+        (16, 1 << 30, 9000, 8 << 30),
+        (16, 7000, 7000, 64 << 20),
+    ] {
+        let number = |n: usize| NonZeroUsize::new(n).unwrap();
+        let (block_bytes, batch_bytes) = (number(block_bytes), number(batch_bytes));
+        query(&text, Config { block_bytes, batch_bytes, ..config(threads, 8192, Some(memory_bytes)) });
+        let read = |path: &str| std::fs::read(folder.path().join(path)).unwrap();
+        let found = (read("out/part-00000.jsonl.zst"), read("rejects/dropped/part-00000.jsonl.zst"));
+        let rows = query(&format!("FROM '{place}/out/'"), Config::default()).rows();
+        assert!(rows.lines().count() > 400, "pieces");
+        assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{threads} threads, splits of {block_bytes}");
+        ["out", "rejects"].iter().for_each(|made| std::fs::remove_dir_all(folder.path().join(made)).unwrap());
+    }
+}
+
 #[test]
 fn a_text_of_two_tasks_counts_for_both_and_the_first_is_named() {
     let folder = tempfile::tempdir().unwrap();

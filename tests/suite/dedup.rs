@@ -130,6 +130,9 @@ fn rows_that_come_in_partitions_give_the_bytes_of_one_stream() {
     let more = [
         "DEDUP EXACT ON text WITH (cluster_id = 'c', kept_id = 'k', drop = false) KEEP LAST BY score",
         "DEDUP FUZZY ON text WITH (cluster_id = 'c', kept_id = 'k', similarity = 's') KEEP FIRST BY score DESC",
+        "DEDUP SEMANTIC ON [score, words(text), length(text) % 7] WITH (eps = 0.001, clusters = 5)",
+        "DEDUP SEMANTIC ON [score, words(text), length(text) % 7] WITH (eps = 0.001, clusters = 5, kept_id = 'k') \
+         KEEP LAST PER score % 2 BY score",
     ];
     for method in METHODS.iter().chain(&more) {
         let text = format!(
@@ -233,7 +236,9 @@ fn documents_stay_in_their_partitions_and_rules_after_a_dedup_run_in_all_of_them
             session.explain(&plan, Stage::Physical, ExplainFormat::Tree).await.unwrap()
         })
     };
-    for verb in ["DEDUP EXACT ON text", "DEDUP FUZZY ON text", "DEDUP LINES ON text", "DEDUP SUBSTRING ON text"] {
+    let semantic = "DEDUP SEMANTIC ON [score, words(text)] WITH (eps = 0.1)";
+    let cutting = ["DEDUP LINES ON text", "DEDUP SUBSTRING ON text"];
+    for verb in ["DEDUP EXACT ON text", "DEDUP FUZZY ON text", semantic].into_iter().chain(cutting) {
         let plan = explain(verb);
         let at = |node: &str| plan.find(node).unwrap_or_else(|| panic!("no {node} in {plan}"));
         assert!(at("GatherExec") < at("AnnotateExec") && at("AnnotateExec") < at("DedupExec"), "{plan}");

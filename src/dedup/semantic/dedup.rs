@@ -1,25 +1,25 @@
-//! The course of a semantic deduplication: vectors in, duplicates out.
+//! The course of a semantic deduplication, when all vectors are there: duplicates out.
+//!
+//! Not here: how vectors come (`partition.rs`).
 
 use super::against::{Stored, best_stored, padded, unpadded};
 use super::device::{Comparers, OnDevices, Passes};
 use super::kmeans::{self, Centres, Limits, Nearest};
 use super::near_kept::first_kept;
 use super::nearest::{Best, Others, best_of};
+#[cfg(test)]
+use super::partition::ROW_BYTES;
+use super::partition::{AllVectors, VectorPartition};
 use super::random::{Random, shuffle_key};
-use super::vectors::{Vectors, no_memory, normalize};
+use super::vectors::{VectorStore, Vectors, no_memory};
 #[cfg(test)]
 use super::vectors::{chunk_bytes, stride};
+use crate::dedup::claim::Claim;
 use crate::dedup::index::{Appender, Index, IndexCentres, IndexVectors};
-use crate::dedup::{Budget, KeepWhich, Kept, Semantic, SemanticKeep, SemanticLink, StoredRows};
+use crate::dedup::{Budget, KeepWhich, Kept, Numbering, Semantic, SemanticKeep, SemanticLink, StoredRows};
 use crate::{Error, Result, bug};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Bytes held for each row: its number, its cluster, its distance to the centre, its place in the list of clusters.
-const ROW_BYTES: usize = 4 + 4 + 4 + 4;
-
-/// Rows that memory is claimed for at a time.
-const ROWS_A_CLAIM: usize = 4096;
 
 /// k-means++ looks at so many vectors for each centre it chooses.
 const SEEDS_A_CENTRE: usize = 16;
@@ -106,7 +106,7 @@ impl Needs {
     }
 }
 
-/// Collects vectors, then finds duplicates.
+/// Finds duplicates among vectors.
 pub struct SemanticDedup {
     spec: Semantic,
     budget: Arc<dyn Budget>,
@@ -114,8 +114,7 @@ pub struct SemanticDedup {
     /// The vectors that have a direction, and their rows.
     vectors: Option<Vectors>,
     rows: Vec<u32>,
-    claimed_bytes: usize,
-    scratch: Vec<f32>,
+    claims: Vec<Claim>,
     devices: Option<OnDevices>,
     against: Option<Against>,
     /// The value of `PER` of each row.
@@ -129,21 +128,15 @@ struct Against {
 }
 
 impl SemanticDedup {
-    /// Nothing pushed yet.
-    pub fn new(spec: Semantic, budget: Arc<dyn Budget>) -> Self {
-        let (rows, scratch) = (Vec::new(), Vec::new());
-        Self {
-            spec,
-            budget,
-            dimension: 0,
-            vectors: None,
-            rows,
-            claimed_bytes: 0,
-            scratch,
-            devices: None,
-            against: None,
-            per: None,
-        }
+    /// Of the vectors of all partitions, whose rows have these numbers.
+    pub fn new(
+        spec: Semantic,
+        budget: Arc<dyn Budget>,
+        partitions: Vec<VectorPartition>,
+        numbering: &Numbering,
+    ) -> Result<Self> {
+        let AllVectors { dimension, vectors, rows, claims } = AllVectors::of_partitions(partitions, numbering)?;
+        Ok(Self { spec, budget, dimension, vectors, rows, claims, devices: None, against: None, per: None })
     }
 
     /// Compares on devices; what they fail to do, the CPU does.
@@ -152,7 +145,7 @@ impl SemanticDedup {
         self
     }
 
-    /// Holds the rows that were pushed against the vectors of an index too, by its centres, if it has some. What is read
+    /// Holds the rows against the vectors of an index too, by its centres, if it has some. What is read
     /// of it comes from a budget of its own, so that vectors of this run do not leave it without.
     pub fn against(mut self, index: &Index, budget: &Arc<dyn Budget>) -> Result<Self> {
         let (Some(centres), Some(vectors)) = (index.centres()?, index.vectors(budget)?) else { return Ok(self) };
@@ -170,43 +163,12 @@ impl SemanticDedup {
         self
     }
 
-    /// The vector of a row; rows come in ascending order. A null is an empty vector.
-    pub fn push(&mut self, row: u64, vector: &[f32]) -> Result<()> {
-        if vector.is_empty() {
-            return Ok(());
-        }
-        if self.dimension == 0 {
-            self.dimension = vector.len();
-        }
-        if self.dimension != vector.len() {
-            let (wanted, found) = (self.dimension, vector.len());
-            return Err(Error::Data(format!(
-                "the vector of row {row} has {found} values; those before it have {wanted}"
-            )));
-        }
-        self.scratch.clear();
-        self.scratch.extend_from_slice(vector);
-        if !normalize(&mut self.scratch) {
-            return Ok(());
-        }
-        let too_many = |_| Error::Data(format!("DEDUP SEMANTIC takes at most {} rows", u32::MAX));
-        let row = u32::try_from(row).map_err(too_many)?;
-        if self.rows.len().is_multiple_of(ROWS_A_CLAIM) {
-            self.claim(ROWS_A_CLAIM * ROW_BYTES)?;
-        }
-        let vectors = self.vectors.get_or_insert_with(|| Vectors::new(vector.len(), self.budget.clone()));
-        vectors.push(&self.scratch)?;
-        self.rows.push(row);
-        Ok(())
-    }
-
     /// Finds the duplicates. What stays goes into `appender`, which adds it to the index that rows were compared with.
     pub fn finish(mut self, mut ranking: Ranking<'_>, mut appender: Option<&mut Appender>) -> Result<SemanticOutcome> {
-        let Some(mut vectors) = self.vectors.take() else {
+        let Some(vectors) = self.vectors.take() else {
             let (duplicates, rows, clusters, sizes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             return Ok(SemanticOutcome { duplicates, n_iterations: 0, rows, clusters, sizes });
         };
-        vectors.finish()?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.budget.n_threads().max(1)).build();
         let pool = pool.map_err(|error| bug!("no threads for k-means: {error}"))?;
         let (centres, n_iterations) = pool.install(|| self.centres(&vectors, appender.as_deref_mut()))?;
@@ -243,10 +205,11 @@ impl SemanticDedup {
     }
 
     fn claim(&mut self, n_bytes: usize) -> Result<()> {
-        if !self.budget.try_grow(n_bytes) {
+        let mut claim = Claim::none(&self.budget);
+        if !claim.try_grow(n_bytes) {
             return Err(no_memory(n_bytes));
         }
-        self.claimed_bytes += n_bytes;
+        self.claims.push(claim);
         Ok(())
     }
 
@@ -363,15 +326,14 @@ impl SemanticDedup {
         if wanted >= vectors.len() {
             return Ok(None);
         }
-        let mut sample = Vectors::new(self.dimension, self.budget.clone());
+        let mut sample = VectorStore::new(self.dimension, 1, self.budget.clone());
         let mut values = Vec::new();
         for chosen in random.choose(wanted, vectors.len()).chunks(64) {
             let chosen: Vec<u32> = chosen.iter().map(|&at| at as u32).collect();
             vectors.gather(&chosen, &mut values)?;
             values.chunks_exact(vectors.stride()).try_for_each(|vector| sample.push(vector))?;
         }
-        sample.finish()?;
-        Ok(Some(sample))
+        Ok(Some(Vectors::of_one(sample)?))
     }
 
     /// Puts the members of a cluster, which stand in input order, in the order of the ranking.
@@ -429,12 +391,6 @@ impl SemanticDedup {
             let kept = if others == Others::Before { kept } else { Kept::Nobody };
             duplicates.push(SemanticDuplicate { row, nearest, similarity, kept });
         }
-    }
-}
-
-impl Drop for SemanticDedup {
-    fn drop(&mut self) {
-        self.budget.shrink(self.claimed_bytes);
     }
 }
 

@@ -22,6 +22,7 @@ mod dots;
 mod kmeans;
 mod near_kept;
 mod nearest;
+mod partition;
 mod random;
 #[cfg(test)]
 mod tests;
@@ -31,3 +32,4 @@ mod vectors;
 pub use dedup::Needs;
 pub use dedup::{Ranking, SemanticDedup, SemanticDuplicate, SemanticOutcome};
 pub use device::Comparers;
+pub use partition::VectorPartition;

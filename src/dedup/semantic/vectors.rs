@@ -1,11 +1,12 @@
 //! Unit vectors, numbered from 0: in memory as long as the budget lasts, in a temporary file after.
 //!
+//! Each partition of the rows fills a [`VectorStore`] of its own; [`Vectors`] are those of all, in the order of the rows.
 //! Invariant: a vector reads back with the bits it was pushed with, whichever place it lies in.
-//! Memory: 4 bytes for each value (padded to eight values a vector) in chunks of [`CHUNK_BYTES`]; one chunk when the
-//! rest is in the file.
+//! Memory: 4 bytes for each value (padded to eight values a vector) in chunks that make [`CHUNK_BYTES`] together, one of
+//! each store; one chunk of a store when the rest is in its file.
 
 use super::dots::LANES;
-use crate::dedup::Budget;
+use crate::dedup::{Budget, Numbering};
 use crate::store::ScratchFile;
 use crate::{Error, Result};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -15,8 +16,8 @@ use std::sync::Arc;
 /// What is claimed, written and read at a time. Small in tests, so that they cross its borders.
 pub(super) const CHUNK_BYTES: usize = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
-/// See the module.
-pub(super) struct Vectors {
+/// Takes vectors, one after the other.
+pub(super) struct VectorStore {
     stride: usize,
     n: usize,
     chunk_rows: usize,
@@ -29,22 +30,13 @@ pub(super) struct Vectors {
     claimed_bytes: usize,
 }
 
-impl Vectors {
-    /// For vectors of so many values.
-    pub(super) fn new(dimension: usize, budget: Arc<dyn Budget>) -> Self {
+impl VectorStore {
+    /// One of `n_stores` for vectors of so many values.
+    pub(super) fn new(dimension: usize, n_stores: usize, budget: Arc<dyn Budget>) -> Self {
         let stride = stride(dimension);
-        let chunk_rows = chunk_rows(stride);
+        let chunk_rows = (chunk_rows(stride) / n_stores).max(1);
         let (chunks, tail) = (Vec::new(), Vec::new());
         Self { stride, n: 0, chunk_rows, chunks, tail, file: None, budget, claimed_bytes: 0 }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.n
-    }
-
-    /// Values from one vector to the next.
-    pub(super) fn stride(&self) -> usize {
-        self.stride
     }
 
     /// Appends a vector; it is filled up with zeros.
@@ -107,72 +99,128 @@ impl Vectors {
         Ok(())
     }
 
-    /// Vectors of a chunk, which can be read where they are.
-    pub(super) fn chunk_rows(&self) -> usize {
-        self.chunk_rows
+    /// The vectors of a block where they lie, if they lie side by side in memory.
+    fn lent(&self, block: &Range<usize>) -> Option<&[f32]> {
+        let (chunk, at) = (block.start / self.chunk_rows, block.start % self.chunk_rows);
+        self.chunks.get(chunk)?.get(at * self.stride..(at + block.len()) * self.stride)
     }
 
-    /// All vectors in ranges of so many.
-    pub(super) fn blocks(&self, block_rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let n = self.n;
-        (0..n).step_by(block_rows.max(1)).map(move |start| start..(start + block_rows).min(n))
-    }
-
-    /// The vectors of a block; `buffer` is used if they lie in the file or in several chunks.
-    pub(super) fn rows<'a>(&'a self, block: Range<usize>, buffer: &'a mut Vec<f32>) -> Result<&'a [f32]> {
-        match &self.file {
-            None => {
-                let chunk_values = self.chunk_rows * self.stride;
-                let (start, end) = (block.start * self.stride, block.end * self.stride);
-                let first = start / chunk_values;
-                if end <= (first + 1) * chunk_values {
-                    return Ok(&self.chunks[first][start - first * chunk_values..end - first * chunk_values]);
-                }
-                buffer.clear();
-                for (at, chunk) in self.chunks.iter().enumerate().skip(first) {
-                    let chunk_start = at * chunk_values;
-                    let from = start.saturating_sub(chunk_start).min(chunk.len());
-                    let to = end.saturating_sub(chunk_start).min(chunk.len());
-                    buffer.extend_from_slice(&chunk[from..to]);
-                }
-                Ok(buffer)
-            }
-            Some(file) => {
-                buffer.clear();
-                read_values(file, block.start * self.stride..block.end * self.stride, buffer)?;
-                Ok(buffer)
-            }
+    /// Appends the vectors of a block to `to`.
+    fn copy(&self, block: Range<usize>, to: &mut Vec<f32>) -> Result<()> {
+        if let Some(file) = &self.file {
+            return read_values(file, block.start * self.stride..block.end * self.stride, to);
         }
-    }
-
-    /// Copies the vectors of `rows` one after the other into `to`.
-    pub(super) fn gather(&self, rows: &[u32], to: &mut Vec<f32>) -> Result<()> {
-        to.clear();
-        let Some(file) = &self.file else {
-            for &row in rows {
-                let (chunk, at) = (row as usize / self.chunk_rows, row as usize % self.chunk_rows);
-                to.extend_from_slice(&self.chunks[chunk][at * self.stride..][..self.stride]);
-            }
-            return Ok(());
-        };
-        // The file is read from front to back, whatever order is wanted.
-        let mut places: Vec<(u32, u32)> = rows.iter().zip(0u32..).map(|(&row, place)| (row, place)).collect();
-        places.sort_unstable();
-        to.resize(rows.len() * self.stride, 0.0);
-        let mut vector = Vec::with_capacity(self.stride);
-        for (row, place) in places {
-            let start = row as usize * self.stride;
-            vector.clear();
-            read_values(file, start..start + self.stride, &mut vector)?;
-            to[place as usize * self.stride..][..self.stride].copy_from_slice(&vector);
+        let mut at = block.start;
+        while at < block.end {
+            let chunk = &self.chunks[at / self.chunk_rows];
+            let n_rows = (self.chunk_rows - at % self.chunk_rows).min(block.end - at);
+            to.extend_from_slice(&chunk[at % self.chunk_rows * self.stride..][..n_rows * self.stride]);
+            at += n_rows;
         }
         Ok(())
     }
 }
 
-impl Drop for Vectors {
+impl Drop for VectorStore {
     fn drop(&mut self) {
         self.budget.shrink(self.claimed_bytes);
+    }
+}
+
+/// The vectors of several stores, or of one.
+pub(super) struct Vectors {
+    stores: Vec<VectorStore>,
+    /// Which store has a vector, and where.
+    numbering: Numbering,
+    stride: usize,
+}
+
+impl Vectors {
+    /// Those of one store.
+    pub(super) fn of_one(mut store: VectorStore) -> Result<Self> {
+        store.finish()?;
+        let (stride, numbering) = (store.stride, Numbering::of_one(store.n as u64));
+        Ok(Self { stores: vec![store], numbering, stride })
+    }
+
+    /// Those of several, which are finished; a partition of the numbering has each. There are vectors of so many values.
+    pub(super) fn of_partitions(stores: Vec<VectorStore>, numbering: Numbering, dimension: usize) -> Self {
+        Self { stores, numbering, stride: stride(dimension) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.numbering.n_rows() as usize
+    }
+
+    /// Values from one vector to the next.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// How many vectors to read at a time.
+    pub(super) fn chunk_rows(&self) -> usize {
+        chunk_rows(self.stride)
+    }
+
+    /// All vectors in ranges of so many.
+    pub(super) fn blocks(&self, block_rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let n = self.len();
+        (0..n).step_by(block_rows.max(1)).map(move |start| start..(start + block_rows).min(n))
+    }
+
+    /// The vectors of a block; `buffer` is used if they do not lie side by side in memory.
+    pub(super) fn rows<'a>(&'a self, block: Range<usize>, buffer: &'a mut Vec<f32>) -> Result<&'a [f32]> {
+        let (store, places, n_rows) = self.stretch(&block);
+        if n_rows == block.len()
+            && let Some(rows) = self.stores[store].lent(&places)
+        {
+            return Ok(rows);
+        }
+        buffer.clear();
+        let mut rest = block;
+        while !rest.is_empty() {
+            let (store, places, n_rows) = self.stretch(&rest);
+            self.stores[store].copy(places, buffer)?;
+            rest.start += n_rows;
+        }
+        Ok(buffer)
+    }
+
+    /// The longest beginning of a block that lies side by side in one store: the store, the places there, how many.
+    fn stretch(&self, block: &Range<usize>) -> (usize, Range<usize>, usize) {
+        let (store, first) = self.numbering.place_of(block.start as u64);
+        let goes_on = |n: &usize| self.numbering.place_of((block.start + n) as u64) == (store, first + *n as u64);
+        // Places ascend with the numbers, so that whatever lies between two that fit does too.
+        let (mut n_rows, mut too_many) = (1, block.len() + 1);
+        while n_rows + 1 < too_many {
+            let middle = n_rows.midpoint(too_many);
+            if goes_on(&(middle - 1)) { n_rows = middle } else { too_many = middle }
+        }
+        (store, first as usize..first as usize + n_rows, n_rows)
+    }
+
+    /// Copies the vectors of `rows` one after the other into `to`.
+    pub(super) fn gather(&self, rows: &[u32], to: &mut Vec<f32>) -> Result<()> {
+        to.clear();
+        let place_of = |row: u32| {
+            let (store, place) = self.numbering.place_of(u64::from(row));
+            (&self.stores[store], place as usize)
+        };
+        if self.stores.iter().all(|store| store.file.is_none()) {
+            return rows.iter().map(|row| place_of(*row)).try_for_each(|(store, at)| store.copy(at..at + 1, to));
+        }
+        // Files are read from front to back, whatever order is wanted.
+        let mut places: Vec<(u32, u32)> = rows.iter().zip(0u32..).map(|(&row, place)| (row, place)).collect();
+        places.sort_unstable();
+        to.resize(rows.len() * self.stride, 0.0);
+        let mut vector = Vec::with_capacity(self.stride);
+        for (row, place) in places {
+            let (store, at) = place_of(row);
+            vector.clear();
+            store.copy(at..at + 1, &mut vector)?;
+            to[place as usize * self.stride..][..self.stride].copy_from_slice(&vector);
+        }
+        Ok(())
     }
 }
 

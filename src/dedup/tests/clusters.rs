@@ -93,7 +93,7 @@ proptest! {
             let mut candidates = Candidates::new(60, &budget);
             let mut keyed = Groups::new(&budget);
             keyed.extend(&records).unwrap();
-            candidates.add_groups(keyed, |_| {}).unwrap();
+            candidates.add_groups(keyed.finish().unwrap(), |_| {}).unwrap();
             let components = Components::new(60, &budget);
             let found = candidates.verify(&components, 0.5, Ok, |a, b| Ok(thirds(*a, b))).unwrap();
             prop_assert_eq!(found, counts);

@@ -65,7 +65,7 @@ impl Corpus {
         keyed.extend(&self.records).unwrap();
         let mut touched = Groups::by_row(budget, self.n_rows).distinct();
         touched.extend(&self.touches).unwrap();
-        let shared = SharedKeys::new(keyed, &order, budget, |_| {}).unwrap();
+        let shared = SharedKeys::new(keyed.finish().unwrap(), &order, budget, |_| {}).unwrap();
         let (belongings, counts) = match similarity {
             Some(similarity) => shared.decide(Some(touched), 0.5, Ok, |a, b| Ok(similarity(*a, b))).unwrap(),
             None => shared.decide_all_similar(Some(touched)).unwrap(),

@@ -51,14 +51,6 @@ impl DedupRequest {
         self.value.as_ref().filter(|_| self.method.reads_value())
     }
 
-    /// All work in stages but the method that compares vectors, which needs one stream.
-    pub fn order(&self) -> RowOrder {
-        match &self.method {
-            Method::Exact(_) | Method::Fuzzy(_) | Method::Lines(_) | Method::Substring(_) => RowOrder::KeepsPartitions,
-            Method::Semantic(_) => RowOrder::Keeps,
-        }
-    }
-
     /// The column that names documents, if somebody but the ledger asks for names.
     fn id_read(&self) -> Option<&Column> {
         let is_added = self.extra.iter().any(|(column, _)| *column == ExtraColumn::KeptId);
@@ -108,7 +100,7 @@ impl Verb for Dedup {
     }
 
     fn order(&self) -> RowOrder {
-        self.request.order()
+        RowOrder::KeepsPartitions
     }
 
     fn hidden(&self) -> &[Column] {

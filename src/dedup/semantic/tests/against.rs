@@ -15,9 +15,7 @@ fn in_order(dedup: SemanticDedup, appender: Option<&mut crate::dedup::index::App
 }
 
 fn pushed(spec: &Semantic, budget: &Arc<dyn Budget>, vectors: &[Vec<f32>]) -> SemanticDedup {
-    let mut dedup = SemanticDedup::new(spec.clone(), Arc::clone(budget));
-    vectors.iter().enumerate().for_each(|(row, vector)| dedup.push(row as u64, vector).unwrap());
-    dedup
+    in_partitions(spec, budget, vectors, 1).unwrap()
 }
 
 /// A run that appends, its rows ranked in input order.

@@ -5,7 +5,9 @@ mod against;
 
 use super::random::Random;
 use super::*;
-use crate::dedup::{FixedBudget, KeepWhich, Kept, RowStore, Semantic, SemanticKeep, SemanticLink};
+use crate::dedup::{
+    Budget, FixedBudget, KeepWhich, Kept, Numbering, Positions, RowStore, Semantic, SemanticKeep, SemanticLink,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -24,12 +26,25 @@ fn spec(clusters: usize) -> Semantic {
     }
 }
 
-fn run(spec: &Semantic, budget: FixedBudget, vectors: &[Vec<f32>], ranking: Ranking<'_>) -> SemanticOutcome {
-    let mut dedup = SemanticDedup::new(spec.clone(), Arc::new(budget));
+/// Vectors of which five in a row go to one partition, the next five to the next.
+fn in_partitions(
+    spec: &Semantic,
+    budget: &Arc<dyn Budget>,
+    vectors: &[Vec<f32>],
+    n_partitions: usize,
+) -> crate::Result<SemanticDedup> {
+    let mut partitions = VectorPartition::all(n_partitions, budget);
+    let mut positions: Vec<Positions> = partitions.iter().map(|_| Positions::new(budget)).collect();
     for (row, vector) in vectors.iter().enumerate() {
-        dedup.push(row as u64, vector).unwrap();
+        positions[row / 5 % n_partitions].push(row as u64)?;
+        partitions[row / 5 % n_partitions].push(row as u64, vector)?;
     }
-    dedup.finish(ranking, None).unwrap()
+    SemanticDedup::new(spec.clone(), Arc::clone(budget), partitions, &Numbering::new(positions)?)
+}
+
+fn run(spec: &Semantic, budget: FixedBudget, vectors: &[Vec<f32>], ranking: Ranking<'_>) -> SemanticOutcome {
+    let budget: Arc<dyn Budget> = Arc::new(budget);
+    in_partitions(spec, &budget, vectors, 1).unwrap().finish(ranking, None).unwrap()
 }
 
 fn by_centre(spec: &Semantic, budget: FixedBudget, vectors: &[Vec<f32>]) -> SemanticOutcome {
@@ -132,20 +147,34 @@ fn a_cluster_larger_than_memory_is_compared_block_by_block() {
 }
 
 #[test]
-fn memory_is_given_back() {
-    let budget = Arc::new(FixedBudget::of(1 << 20, 2));
-    let mut dedup = SemanticDedup::new(spec(4), budget.clone());
-    for (row, vector) in planted(2000, 24, 4).iter().enumerate() {
-        dedup.push(row as u64, vector).unwrap();
+fn partitions_give_the_outcome_of_one_stream_in_the_same_memory() {
+    let mut vectors = planted(1500, 64, 5);
+    [0, 3, 4, 5, 6, 7, 8, 9, 700, 1499].into_iter().for_each(|row: usize| vectors[row] = vec![]);
+    let spec = spec(12);
+    let wanted = by_centre(&spec, FixedBudget::new(), &vectors);
+    assert!(wanted.duplicates.len() > 100);
+    let least_bytes = Needs::of(&spec, vectors.len(), 64).least_bytes;
+    for (n_partitions, limit_bytes) in [(2, usize::MAX), (7, least_bytes), (7, usize::MAX), (400, usize::MAX)] {
+        let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(limit_bytes, 2));
+        let dedup = in_partitions(&spec, &budget, &vectors, n_partitions).unwrap();
+        let found = dedup.finish(Ranking::Centre(spec.which), None).unwrap();
+        assert!(found == wanted, "{n_partitions} partitions, {limit_bytes} bytes");
     }
+}
+
+#[test]
+fn memory_is_given_back() {
+    let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(1 << 20, 2));
+    let dedup = in_partitions(&spec(4), &budget, &planted(2000, 24, 4), 3).unwrap();
     dedup.finish(Ranking::Centre(SemanticKeep::Random), None).unwrap();
-    assert!(crate::dedup::Budget::try_grow(&*budget, 1 << 20));
+    assert!(budget.try_grow(1 << 20));
 }
 
 #[test]
 fn too_little_memory_is_said() {
-    let mut dedup = SemanticDedup::new(spec(4), Arc::new(FixedBudget::of(1000, 1)));
-    assert!(dedup.push(0, &[1.0, 2.0]).unwrap_err().to_string().contains("bytes more than the memory"));
+    let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(1000, 1));
+    let error = in_partitions(&spec(4), &budget, &[vec![1.0, 2.0]], 1).err().unwrap();
+    assert!(error.to_string().contains("bytes more than the memory"));
 }
 
 #[test]
@@ -166,11 +195,15 @@ fn rows_without_a_direction_stay() {
 }
 
 #[test]
-fn a_vector_of_another_length_is_an_error() {
-    let mut dedup = SemanticDedup::new(spec(2), Arc::new(FixedBudget::new()));
-    dedup.push(0, &[1.0, 2.0]).unwrap();
-    let error = dedup.push(7, &[1.0]).unwrap_err().to_string();
-    assert_eq!(error, "the vector of row 7 has 1 values; those before it have 2");
+fn a_vector_of_another_length_is_an_error_wherever_it_was_read() {
+    let budget: Arc<dyn Budget> = Arc::new(FixedBudget::new());
+    let mut vectors = vec![vec![1.0, 2.0]; 40];
+    vectors[0] = vec![];
+    [22, 31].into_iter().for_each(|row| vectors[row] = vec![1.0]);
+    for n_partitions in [1, 2, 5, 9] {
+        let error = in_partitions(&spec(2), &budget, &vectors, n_partitions).err().unwrap().to_string();
+        assert_eq!(error, "the vector of row 22 has 1 values; those before it have 2");
+    }
 }
 
 /// Angles in degrees, as vectors.
@@ -242,9 +275,9 @@ fn linked_to_what_stays_rows_go_as_plain_loops_say_in_any_memory_and_with_any_va
         let needs = Needs::of(&spec, vectors.len(), 2);
         for (limit_bytes, n_threads) in [(usize::MAX, 1), (usize::MAX, 4), (needs.least_bytes, 2)] {
             let mut key_of = |row: u64| Ok(vec![keys[row as usize]]);
-            let mut dedup = SemanticDedup::new(spec.clone(), Arc::new(FixedBudget::of(limit_bytes, n_threads)));
-            vectors.iter().zip(0..).for_each(|(vector, row)| dedup.push(row, vector).unwrap());
-            let budget: Arc<dyn crate::dedup::Budget> = Arc::new(FixedBudget::new());
+            let budget: Arc<dyn Budget> = Arc::new(FixedBudget::of(limit_bytes, n_threads));
+            let dedup = in_partitions(&spec, &budget, &vectors, 1).unwrap();
+            let budget: Arc<dyn Budget> = Arc::new(FixedBudget::new());
             let mut store = RowStore::new(&budget);
             values.iter().for_each(|value| store.push(&[*value]).unwrap());
             let dedup = dedup.per(has_per.then(|| store.finish().unwrap()));
@@ -303,12 +336,13 @@ proptest! {
 #[test]
 fn blocks_of_any_size_hold_the_vectors_in_order() {
     let dimension = 100;
-    let mut vectors = super::vectors::Vectors::new(dimension, Arc::new(FixedBudget::new()));
-    let n = 3 * vectors.chunk_rows() + 5;
+    let mut store = super::vectors::VectorStore::new(dimension, 1, Arc::new(FixedBudget::new()));
+    let n = 135;
     for row in 0..n {
-        vectors.push(&vec![row as f32; dimension]).unwrap();
+        store.push(&vec![row as f32; dimension]).unwrap();
     }
-    vectors.finish().unwrap();
+    let vectors = super::vectors::Vectors::of_one(store).unwrap();
+    assert!(n > 3 * vectors.chunk_rows());
     for block_rows in [1, 7, vectors.chunk_rows(), vectors.chunk_rows() + 1, n - 1, n] {
         let mut buffer = Vec::new();
         let mut seen = Vec::new();

@@ -1,14 +1,14 @@
 //! `mode => 'cut'`: texts of tasks go with their surroundings, and what is left of a document becomes rows of its own.
 //!
-//! Documents are kept while the n-grams in them are counted, then gone through again.
+//! Each partition keeps its documents while the n-grams in all of them are counted, then goes through them again.
 
 use super::work::{Work, on_all};
 use crate::dedup::{CutMatcher, Cutting};
 use crate::verbs::budget::PoolBudget;
 use crate::verbs::dedup::exec::apply::{Reason, kept_rows};
 use crate::verbs::documents::{Documents, texts};
-use crate::verbs::working::{Input, Output};
-use crate::{Result, bug};
+use crate::verbs::working::{Input, Output, Working, in_parallel};
+use crate::{Error, Result, bug};
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, StringBuilder, UInt32Array, UInt64Array};
 use arrow::compute::{cast, take_record_batch};
 use rayon::ThreadPool;
@@ -18,12 +18,36 @@ use std::sync::Arc;
 pub(super) fn run(
     work: &Work,
     matcher: &CutMatcher,
-    (mut input, output): (Input, Output),
+    working: Working,
     threads: &ThreadPool,
-    budget: Arc<PoolBudget>,
+    budget: &Arc<PoolBudget>,
 ) -> Result<()> {
+    let Working { rows, outputs, stop, .. } = working;
+    let documents = in_parallel(&stop, rows, |_, mut input| read(work, matcher, &mut input, threads, budget))?;
+    let partitions = documents.into_iter().zip(outputs).collect();
+    in_parallel(&stop, partitions, |partition, (documents, output)| {
+        match give(work, matcher, (partition, &documents), &output, threads) {
+            // Nobody reads this partition; the others may be read.
+            Err(Error::Interrupted) if !output.is_read() => {}
+            other => other?,
+        }
+        work.dropped.as_ref().map_or(Ok(()), |dropped| dropped.end(partition))?;
+        output.end();
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Counts what is in the documents of a partition, which are kept.
+fn read(
+    work: &Work,
+    matcher: &CutMatcher,
+    input: &mut Input,
+    threads: &ThreadPool,
+    budget: &Arc<PoolBudget>,
+) -> Result<Documents> {
     let column = work.text()?;
-    let mut documents = Documents::new(Arc::clone(&work.input_schema), budget);
+    let mut documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(budget));
     while let Some(batch) = input.next()? {
         let _timer = work.elapsed.timer();
         let texts = texts(&batch, column)?;
@@ -35,21 +59,27 @@ pub(super) fn run(
         documents.push(batch)?;
     }
     documents.finish()?;
+    Ok(documents)
+}
+
+/// Cuts the documents of a partition.
+fn give(
+    work: &Work,
+    matcher: &CutMatcher,
+    (partition, documents): (usize, &Documents),
+    output: &Output,
+    threads: &ThreadPool,
+) -> Result<()> {
+    let column = work.text()?;
     for batch in documents.replay()? {
         let timer = work.elapsed.timer();
         let (_, batch) = batch?;
         let texts = texts(&batch, column)?;
-        let cuttings: Vec<Option<Cutting<'_>>> =
-            on_all(
-                threads,
-                texts.len(),
-                |place| {
-                    if texts.is_valid(place) { matcher.apply(texts.value(place)) } else { None }
-                },
-            );
+        let cut = |place| if texts.is_valid(place) { matcher.apply(texts.value(place)) } else { None };
+        let cuttings: Vec<Option<Cutting<'_>>> = on_all(threads, texts.len(), cut);
         let reasons: Vec<Reason> = cuttings.iter().enumerate().filter_map(reason).collect();
         if let Some(dropped) = &work.dropped {
-            dropped.write((0, &batch), &work.request.label, None, &reasons)?;
+            dropped.write((partition, &batch), &work.request.label, None, &reasons)?;
         }
         let pieces = Pieces::of(&texts, &cuttings);
         let n_hit = cuttings.iter().flatten().count();

@@ -80,7 +80,7 @@ impl Work {
             DecontaminateMode::Cut => {
                 let matcher = evals::cut_matcher(self, &mut evals, &ngrams)?;
                 self.check(matcher.ngrams())?;
-                let done = cut::run(self, &matcher, working.one()?, &threads, Arc::new(budget("documents")));
+                let done = cut::run(self, &matcher, working, &threads, &Arc::new(budget("documents")));
                 self.tell(matcher.ngrams());
                 done
             }

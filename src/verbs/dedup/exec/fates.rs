@@ -5,7 +5,7 @@ use super::work::Work;
 use crate::dedup::index::IndexNames;
 use crate::dedup::{Budget, ExtraColumn, Fate, FateReader, Kept, Method, Numbering, RowStore, StoredRows};
 use crate::verbs::documents::Documents;
-use crate::verbs::working::Output;
+use crate::verbs::working::{Output, Stop, in_parallel};
 use crate::{Error, Result, bug};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -85,15 +85,35 @@ impl Names {
     }
 }
 
-/// A partition among all.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub partition: usize,
-    pub numbering: &'a Numbering,
+/// The documents of all partitions go by once more. Fates are those of each partition's rows.
+pub(super) fn apply_all(
+    work: &Work,
+    documents: &[Documents],
+    fates: Vec<FateReader>,
+    numbering: &Numbering,
+    names: &Names,
+    outputs: Vec<Output>,
+    stop: &Stop,
+) -> Result<()> {
+    let partitions = documents.iter().zip(fates).zip(outputs).collect();
+    in_parallel(stop, partitions, |partition, ((documents, fates), output)| {
+        apply(work, documents, Place { partition, numbering }, fates, names, &output)?;
+        work.dropped.as_ref().map_or(Ok(()), |dropped| dropped.end(partition))?;
+        output.end();
+        Ok(())
+    })?;
+    Ok(())
 }
 
-/// Sends the rows that stay, and writes those that go into the ledger. Fates are those of the partition's rows.
-pub(super) fn apply(
+/// A partition among all.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    partition: usize,
+    numbering: &'a Numbering,
+}
+
+/// Sends the rows that stay, and writes those that go into the ledger.
+fn apply(
     work: &Work,
     documents: &Documents,
     place: Place<'_>,

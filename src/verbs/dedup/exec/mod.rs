@@ -10,14 +10,15 @@
 //! documents stay in the partition in which they came.
 //! Threads of its own do the work, so that files and long sorts hold nobody up.
 //!
-//! Invariant: needs its input in a defined order, and keeps that order; the method that compares vectors needs it in one
-//! partition. What comes out does not depend on threads, batches or memory.
+//! Invariant: needs its input in a defined order, and keeps that order. What comes out does not depend on threads, batches or
+//! memory.
 //! Not here: the algorithms (`crate::dedup`), the signatures (`crate::ops::dedup`).
 
 mod against;
 pub(in crate::verbs) mod apply;
 mod contents;
 mod fates;
+mod keys;
 mod near_kept;
 mod notes;
 mod on_device;
@@ -98,7 +99,7 @@ impl SetOperator for Deduplication {
     }
 
     fn order(&self) -> RowOrder {
-        self.request.order()
+        RowOrder::KeepsPartitions
     }
 
     fn notes(&self) -> Vec<String> {

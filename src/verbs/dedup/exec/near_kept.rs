@@ -6,14 +6,14 @@ use super::against::SeenBefore;
 use super::contents::{Content, Contents, Marks};
 use super::rows::Decide;
 use crate::dedup::index::NewKeys;
-use crate::dedup::{Belongings, FateReader, Fuzzy, Groups, Kept, Preference, SharedKeys, Survivors};
+use crate::dedup::{Belongings, FateReader, Fuzzy, Groups, Kept, Preference, SharedKeys, Sorted, Survivors};
 use crate::{Result, bug};
 
 /// Decides about the rows of `groups`: fingerprint of a band, row.
 pub(super) fn decide(
     decide: Decide<'_>,
     fuzzy: &Fuzzy,
-    groups: Groups<2>,
+    groups: Sorted<2>,
     seen_before: Option<&mut SeenBefore>,
 ) -> Result<FateReader> {
     let order = Preference::new(decide.chooser, decide.numbering.n_rows(), decide.budget)?;
@@ -30,7 +30,7 @@ pub(super) fn decide(
 }
 
 /// Rows that share a band are similar if their contents are.
-fn verified(decide: Decide<'_>, threshold: f64, groups: Groups<2>, order: &Preference) -> Result<FateReader> {
+fn verified(decide: Decide<'_>, threshold: f64, groups: Sorted<2>, order: &Preference) -> Result<FateReader> {
     let Decide { work, numbering, budget, .. } = decide;
     let marks = Marks::new(numbering.n_rows(), budget);
     let shared = SharedKeys::new(groups, order, budget, |row| marks.set(row))?;
@@ -50,7 +50,7 @@ fn verified(decide: Decide<'_>, threshold: f64, groups: Groups<2>, order: &Prefe
 /// Documents of an index stay, before any of this run. Only bands of documents that stay are added to it.
 fn against(
     decide: Decide<'_>,
-    groups: Groups<2>,
+    groups: Sorted<2>,
     order: &Preference,
     seen_before: &mut SeenBefore,
 ) -> Result<FateReader> {
@@ -60,7 +60,7 @@ fn against(
     let first_ordinal = seen_before.appender().map(|appender| appender.first_ordinal());
     let mut new_keys = first_ordinal.map(|first| NewKeys::new(n_rows, first, budget).only_of_kept());
     let mut unseen = Groups::new(budget);
-    groups.finish()?.for_each_group(1, |key, rows| {
+    groups.for_each_group(1, |key, rows| {
         let &[key] = key else { return Err(bug!("a key of {} words", key.len())) };
         if let Some(ordinal) = seen_before.find([key])? {
             return rows.iter().try_for_each(|row| touches.push([*row, ordinal]));
@@ -71,7 +71,8 @@ fn against(
             unseen.push([key, *row])
         })
     })?;
-    let (belongings, pairs) = SharedKeys::new(unseen, order, budget, |_| {})?.decide_all_similar(Some(touches))?;
+    let (belongings, pairs) =
+        SharedKeys::new(unseen.finish()?, order, budget, |_| {})?.decide_all_similar(Some(touches))?;
     work.counts.candidates.add(pairs.n_candidates as usize);
     let fates = fates(decide, belongings, new_keys.as_mut(), |_, _| Ok(None))?;
     if let (Some(new_keys), Some(appender)) = (new_keys, seen_before.appender()) {

@@ -1,7 +1,7 @@
 //! Row-set deduplication: `EXACT` and `FUZZY`.
 //!
 //! ```text
-//! partitions ──► keys to groups, documents to the side (`partition.rs`)
+//! partitions ──► keys to groups (`keys.rs`), documents to the side (`partition.rs`)
 //!   EXACT: rows with one hash are a cluster
 //!   FUZZY: rows that share a band are candidates ──(verified: true Jaccard)──► connected components are clusters,
 //!          or a row belongs to one that stays and that it is similar to (`near_kept.rs`)
@@ -10,42 +10,26 @@
 
 use super::against::{SeenBefore, conclude};
 use super::contents::{Content, Contents, Marks};
-use super::fates::{self, Names, Place};
+use super::fates;
+use super::keys::{Keys, SortedKeys};
 use super::near_kept;
-use super::partition::Partition;
+use super::partition::{Partition, ReadRows};
 use super::work::{Budgets, Work};
 use crate::dedup::index::NewKeys;
 use crate::dedup::{
-    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, Numbering, StoredRows, Survivors,
+    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, Numbering, Sorted, Survivors,
 };
 use crate::verbs::documents::Documents;
 use crate::verbs::working::{Input, Stop, Working, in_parallel};
 use crate::{Result, bug};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What is kept of all rows until it is decided about them.
-struct Collected {
-    keys: Keys,
-    keep_keys: Option<StoredRows>,
-    names: Names,
-    documents: Vec<Documents>,
-    numbering: Arc<Numbering>,
-}
-
-/// The records that are grouped, from all partitions.
-pub(super) enum Keys {
-    /// 128-bit hash, row.
-    Whole(Groups<3>),
-    /// Fingerprint of a band, row.
-    Bands(Groups<2>),
-}
+use std::sync::Arc;
 
 /// Reads the rows, decides, gives the output.
 pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()> {
     let Working { rows, outputs, stop, .. } = working;
-    let collected = collect(work, rows, &budgets, &stop)?;
+    let (keys, rows) = collect(work, rows, &budgets, &stop)?;
     let _timer = work.elapsed.timer();
-    let Collected { keys, keep_keys, names, documents, numbering } = collected;
+    let ReadRows { keep_keys, names, documents, numbering } = rows;
     let budget = budgets.clusters;
     let mut seen_before = SeenBefore::open(work, &budget)?;
     let decide = Decide {
@@ -56,60 +40,30 @@ pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()>
         budget: &budget,
     };
     let fates = match keys {
-        Keys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
-        Keys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
+        SortedKeys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
+        SortedKeys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
     };
     conclude(work, seen_before, numbering.n_rows(), names, |names| {
-        let fates = fates.of_partitions(&numbering, &budget)?;
-        let partitions = documents.iter().zip(fates).zip(outputs).collect();
-        in_parallel(&stop, partitions, |partition, ((documents, fates), output)| {
-            let place = Place { partition, numbering: &numbering };
-            fates::apply(work, documents, place, fates, names, &output)?;
-            work.dropped.as_ref().map_or(Ok(()), |dropped| dropped.end(partition))?;
-            output.end();
-            Ok(())
-        })?;
-        Ok(())
+        fates::apply_all(work, &documents, fates.of_partitions(&numbering, &budget)?, &numbering, names, outputs, &stop)
     })
 }
 
 /// Reads all partitions to their ends.
-fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<Collected> {
-    let budget = &budgets.keys;
-    let shared = match work.request.method {
-        Method::Exact(_) => Keys::Whole(Groups::new(budget)),
-        _ => Keys::Bands(Groups::new(budget)),
-    };
-    let shared = Mutex::new(shared);
-    let collected = in_parallel(stop, rows, |partition, mut input| {
-        let mut local = Partition::new(work, partition, budgets, &shared)?;
+fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<(SortedKeys, ReadRows)> {
+    let shared = Keys::new(work, &budgets.keys);
+    let read = in_parallel(stop, rows, |number, mut input| {
+        let mut keys = shared.of_partition(work, number)?;
+        let mut partition = Partition::new(work, budgets)?;
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();
-            local.push(batch)?;
+            keys.push(&batch, partition.n_rows())?;
+            partition.push(batch)?;
         }
-        local.finish()
+        keys.finish()?;
+        partition.finish()
     })?;
-    let mut keys = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (mut documents, mut positions, mut keep_keys, mut names) = (vec![], vec![], vec![], vec![]);
-    for partition in collected {
-        documents.push(partition.documents);
-        positions.extend(partition.positions);
-        keep_keys.extend(partition.keep_keys);
-        names.push(partition.names);
-    }
-    let numbering = Arc::new(match work.position {
-        Some(_) => Numbering::new(positions)?,
-        None => Numbering::of_one(documents.iter().map(Documents::n_rows).sum()),
-    });
-    if documents.len() > 1 {
-        keys = match keys {
-            Keys::Whole(groups) => Keys::Whole(groups.numbered(&numbering)),
-            Keys::Bands(groups) => Keys::Bands(groups.numbered(&numbering)),
-        };
-    }
-    let keep_keys = Some(keep_keys).filter(|keys| !keys.is_empty());
-    let keep_keys = keep_keys.map(|keys| StoredRows::of_partitions(keys, &numbering));
-    Ok(Collected { keys, keep_keys, names: Names::of_partitions(names, &numbering), documents, numbering })
+    let rows = ReadRows::of_partitions(read)?;
+    Ok((shared.finish(&rows.numbering)?, rows))
 }
 
 fn is_linked_to_kept(work: &Work) -> bool {
@@ -129,14 +83,14 @@ pub(super) struct Decide<'a> {
 
 impl Decide<'_> {
     /// Rows with the same hash are a cluster.
-    fn exact(self, groups: Groups<3>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+    fn exact(self, groups: Sorted<3>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
         let Method::Exact(exact) = &self.work.request.method else { return Err(bug!("not exact")) };
         if exact.verify {
             return self.verified(groups, 1.0);
         }
         let mut survivors = Survivors::new(self.numbering.n_rows(), self.budget);
         let min_rows = if seen_before.is_some() { 1 } else { 2 };
-        groups.finish()?.for_each_group(min_rows, |key, rows| {
+        groups.for_each_group(min_rows, |key, rows| {
             let &[high, low] = key else { return Err(bug!("a key of {} words", key.len())) };
             let indexed = match &mut seen_before {
                 Some(seen_before) => seen_before.find([high, low])?,
@@ -157,7 +111,7 @@ impl Decide<'_> {
     }
 
     /// Rows that share a band are candidates.
-    fn fuzzy(self, groups: Groups<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+    fn fuzzy(self, groups: Sorted<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
         let Method::Fuzzy(fuzzy) = &self.work.request.method else { return Err(bug!("not fuzzy")) };
         if is_linked_to_kept(self.work) {
             return near_kept::decide(self, fuzzy, groups, seen_before);
@@ -175,7 +129,7 @@ impl Decide<'_> {
                 let touches = touches.insert(Groups::by_row(self.budget, n_rows).distinct());
                 let first_ordinal = seen_before.appender().map(|appender| appender.first_ordinal());
                 new_keys = first_ordinal.map(|first| NewKeys::new(n_rows, first, self.budget));
-                groups.finish()?.for_each_group(1, |key, rows| {
+                groups.for_each_group(1, |key, rows| {
                     let &[key] = key else { return Err(bug!("a key of {} words", key.len())) };
                     match (seen_before.find([key])?, &mut new_keys) {
                         (Some(ordinal), _) => rows.iter().try_for_each(|row| touches.push([*row, ordinal]))?,
@@ -197,7 +151,7 @@ impl Decide<'_> {
     }
 
     /// Candidates that are held to their contents before they count.
-    fn verified<const N: usize>(self, groups: Groups<N>, threshold: f64) -> Result<FateReader> {
+    fn verified<const N: usize>(self, groups: Sorted<N>, threshold: f64) -> Result<FateReader> {
         let n_rows = self.numbering.n_rows();
         let mut candidates = Candidates::new(n_rows, self.budget);
         let marks = Marks::new(n_rows, self.budget);

@@ -1,51 +1,33 @@
 //! `DEDUP SEMANTIC`: vectors that point the same way, compared on the CPU or on a device.
 
 use super::against::{SeenBefore, conclude};
-use super::fates::{self, NameStore, Names, Place};
+use super::fates;
 use super::on_device::OnDevice;
-use super::partition::KeepKeys;
+use super::partition::{Partition, ReadRows};
 use super::per::PerValues;
 use super::work::{Budgets, Work};
 use crate::dedup::{
-    Budget, Fate, KeepWhich, Kept, Method, Numbering, SemanticDedup, SemanticDuplicate, SemanticOutcome,
-    SemanticRanking, StoredRows, Survivors,
+    Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticDuplicate, SemanticOutcome, SemanticRanking,
+    StoredRows, Survivors, VectorPartition,
 };
-use crate::verbs::documents::Documents;
-use crate::verbs::working::{Input, Output};
+use crate::verbs::working::{Input, Stop, Working, in_parallel};
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::Float32Type;
+use arrow::datatypes::{Float32Type, UInt64Type};
 use std::sync::Arc;
 
-/// Reads the input, decides, gives the output. A device compares, if there is one.
-pub(super) fn run(
-    work: &Work,
-    (mut input, output): (Input, Output),
-    budgets: Budgets,
-    on_device: Option<&OnDevice>,
-) -> Result<()> {
+/// Reads the rows, decides, gives the output. A device compares, if there is one.
+pub(super) fn run(work: &Work, working: Working, budgets: Budgets, on_device: Option<&OnDevice>) -> Result<()> {
     let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
-    let Some(key) = work.columns.key else { return Err(bug!("{} has no vector", work.request.label)) };
+    let Working { rows, outputs, stop, .. } = working;
+    let (vectors, per, rows) = collect(work, rows, &budgets, &stop)?;
+    let _timer = work.elapsed.timer();
+    let ReadRows { keep_keys, names, documents, numbering } = rows;
     let budget = budgets.keys;
-    let mut documents = Documents::new(Arc::clone(&work.input_schema), budgets.documents);
-    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget));
+    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget), vectors, &numbering)?;
     if let Some(on_device) = on_device {
         dedup = on_device.give_to(dedup, semantic, work);
     }
-    let mut keep = KeepKeys::new(work, &budget)?;
-    let mut per = PerValues::new(work, &budget);
-    let mut names = NameStore::new(work, &budget);
-    while let Some(batch) = input.next()? {
-        let _timer = work.elapsed.timer();
-        push(&mut dedup, &batch, key, documents.n_rows())?;
-        keep.push(&batch)?;
-        per.push(&batch)?;
-        names.push(&batch)?;
-        documents.push(batch)?;
-    }
-    documents.finish()?;
-    let _timer = work.elapsed.timer();
-    let keep_keys = keep.finish()?;
     let which = work.request.keep.which;
     let mut key_of = |row: u64| key_bytes(keep_keys.as_ref(), row);
     let ranking = if keep_keys.is_some() || which == KeepWhich::None {
@@ -53,7 +35,7 @@ pub(super) fn run(
     } else {
         SemanticRanking::Centre(semantic.which)
     };
-    dedup = dedup.per(per.finish()?);
+    dedup = dedup.per(per.map(|per| StoredRows::of_partitions(per, &numbering)));
     let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
     if let Some(seen_before) = &seen_before {
         dedup = dedup.against(seen_before.index(), &budgets.clusters)?;
@@ -62,16 +44,45 @@ pub(super) fn run(
     let is_indexed = |duplicate: &&SemanticDuplicate| matches!(duplicate.kept, Kept::Indexed(_));
     work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
     work.counts.clusters.add(outcome.n_clusters());
-    let fates = fates_of(work, &outcome, documents.n_rows(), &budget)?;
-    let (fates, numbering) = (fates.finish()?, Arc::new(Numbering::of_one(documents.n_rows())));
-    let names = Names::of_partitions(vec![names.finish()?], &numbering);
-    conclude(work, seen_before, documents.n_rows(), names, |names| {
-        fates::apply(work, &documents, Place { partition: 0, numbering: &numbering }, fates, names, &output)
+    let n_rows = numbering.n_rows();
+    let fates = fates_of(work, &outcome, n_rows, &budget)?.finish()?;
+    conclude(work, seen_before, n_rows, names, |names| {
+        fates::apply_all(work, &documents, fates.of_partitions(&numbering, &budget)?, &numbering, names, outputs, &stop)
     })
 }
 
-fn push(dedup: &mut SemanticDedup, batch: &RecordBatch, column: usize, first_row: u64) -> Result<()> {
+/// Reads all partitions to their ends: vectors, values of `PER`, and what is kept of the rows.
+fn collect(
+    work: &Work,
+    rows: Vec<Input>,
+    budgets: &Budgets,
+    stop: &Stop,
+) -> Result<(Vec<VectorPartition>, Option<Vec<StoredRows>>, ReadRows)> {
+    let Some(key) = work.columns.key else { return Err(bug!("{} has no vector", work.request.label)) };
+    let partitions = VectorPartition::all(rows.len(), &budgets.keys).into_iter().zip(rows).collect();
+    let read = in_parallel(stop, partitions, |_, (mut vectors, mut input)| {
+        let mut per = PerValues::new(work, &budgets.keys);
+        let mut partition = Partition::new(work, budgets)?;
+        while let Some(batch) = input.next()? {
+            let _timer = work.elapsed.timer();
+            push(&mut vectors, &batch, key, work.position)?;
+            per.push(&batch)?;
+            partition.push(batch)?;
+        }
+        Ok((vectors, per.finish()?, partition.finish()?))
+    })?;
+    let (mut vectors, mut per, mut partitions) = (vec![], vec![], vec![]);
+    for (of_partition, values, partition) in read {
+        vectors.push(of_partition);
+        per.push(values);
+        partitions.push(partition);
+    }
+    Ok((vectors, per.into_iter().collect(), ReadRows::of_partitions(partitions)?))
+}
+
+fn push(vectors: &mut VectorPartition, batch: &RecordBatch, column: usize, position: Option<usize>) -> Result<()> {
     let column = batch.column(column);
+    let positions = position.map(|position| batch.column(position).as_primitive::<UInt64Type>().values());
     let wrong = || bug!("a vector of type {}", column.data_type());
     let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
     let values = lists.values().as_primitive_opt::<Float32Type>().ok_or_else(wrong)?;
@@ -79,7 +90,8 @@ fn push(dedup: &mut SemanticDedup, batch: &RecordBatch, column: usize, first_row
         let range = lists.value_offsets()[place] as usize..lists.value_offsets()[place + 1] as usize;
         // A vector with a missing value has no direction.
         let is_whole = lists.is_valid(place) && range.clone().all(|index| values.is_valid(index));
-        dedup.push(first_row + place as u64, if is_whole { &values.values()[range] } else { &[] })?;
+        let position = positions.map_or(0, |positions| positions[place]);
+        vectors.push(position, if is_whole { &values.values()[range] } else { &[] })?;
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ pub(in crate::verbs) struct Work {
 
 impl Work {
     /// Reads the rows to their end, then gives the output; devices compare, if there are any.
-    pub fn run(&self, mut working: Working, context: &TaskContext, on_device: Option<&OnDevice>) -> Result<()> {
+    pub fn run(&self, working: Working, context: &TaskContext, on_device: Option<&OnDevice>) -> Result<()> {
         let budget =
             |what: &str| PoolBudget::new(&format!("DedupExec ({what})"), context, self.counts.spilled_bytes.clone());
         // Each gets its share of the memory, so that none has to go to disk because another came first.
@@ -90,7 +90,7 @@ impl Work {
         match &self.request.method {
             Method::Exact(_) | Method::Fuzzy(_) => rows::run(self, working, budgets),
             Method::Lines(_) | Method::Substring(_) => spans::run(self, working, budgets),
-            Method::Semantic(_) => semantic::run(self, working.one()?, budgets, on_device),
+            Method::Semantic(_) => semantic::run(self, working, budgets, on_device),
         }
     }
 }
