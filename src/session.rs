@@ -386,7 +386,7 @@ impl Session {
                 Increment::New(plan, told) => (increment, note) = (Some(plan), Some(told)),
             }
         }
-        let plan = increment.as_ref().unwrap_or(plan);
+        let plan = increment.as_deref().unwrap_or(plan);
         let physical = self.plan(plan).await?;
         let chains = exec::checkpointed_chains(&physical);
         let is_share = share.is_some();

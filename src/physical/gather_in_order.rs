@@ -133,4 +133,15 @@ mod tests {
             assert!(!planned(other).contains("GatherExec"), "{}", planned(other));
         }
     }
+
+    #[test]
+    fn what_comes_after_a_sample_runs_in_its_partitions() {
+        for sample in ["SAMPLE 50 PERCENT", "SAMPLE 50 ROWS"] {
+            let plan = planned(&format!("FROM docs |> {sample} |> EXTEND words(text) AS n"));
+            let lines: Vec<&str> = plan.lines().map(|line| line.split(':').next().unwrap_or_default().trim()).collect();
+            let at = |name: &str| lines.iter().position(|line| *line == name);
+            assert!(at("GatherExec").is_some() && at("GatherExec") < at("AnnotateExec"), "{plan}");
+            assert!(at("AnnotateExec") < at("SampleExec"), "{plan}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub(super) enum Increment {
     /// There is no new file.
     Nothing,
     /// The query over the new files, to be added to what is there; and what the run should say of it.
-    New(Plan, String),
+    New(Box<Plan>, String),
 }
 
 impl Increment {
@@ -66,7 +66,7 @@ impl Increment {
         let logical = over_files(&plan.logical, &|path| !known.contains(path))?;
         let note =
             format!("{n_new} of {} input files are new; the others were read by earlier runs", sources.growing.len());
-        Ok(Self::New(Plan { logical, analyzed: None, text: plan.text.clone() }, note))
+        Ok(Self::New(Box::new(Plan { logical, analyzed: None, text: plan.text.clone() }), note))
     }
 }
 

@@ -60,7 +60,7 @@ const SYNCS_AT_ONCE: usize = 32;
 
 /// Makes renames in many folders last, each once.
 fn sync_folders(folders: &BTreeSet<PathBuf>) {
-    many_at_once(folders, |folder| sync_folder(folder));
+    many_at_once(folders, sync_folder);
 }
 
 /// Calls `work` with each path, on several threads that mostly wait.

@@ -91,7 +91,8 @@ fn a_sample_is_the_same_rows_with_any_threads_and_memory() {
     let mut expected = None;
     for (threads, memory) in [("1", "8GB"), ("2", "256MB"), ("16", "8GB")] {
         folder.run(&["query", "--quiet", "--threads", threads, "--memory", memory, "q.cql"]).ok();
-        let found = outputs(&folder);
+        let mut found = outputs(&folder);
+        found.retain(|name, _| !name.contains("manifest"));
         assert!(found.len() == 3 && found.values().all(|file| !file.is_empty()), "{:?}", found.keys());
         assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{threads} {memory}");
         std::fs::remove_dir_all(folder.path().join("out")).unwrap();

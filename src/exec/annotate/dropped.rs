@@ -6,8 +6,7 @@
 
 use super::program::{COMPUTED, Program, Rule};
 use super::rows::Rows;
-use crate::Result;
-use crate::exec::ledger::{DropKeys, DropPartition, DropWriter, Ledger, RejectDetail, keyed};
+use crate::exec::ledger::{DropKeys, DropPartition, DropWriter, Ledger, RejectDetail, keyed, position_columns};
 use crate::sources::is_carried;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListBuilder, RecordBatch, StringArray,
@@ -30,8 +29,9 @@ pub(super) struct DropRecorder {
     writer: DropWriter,
     detail: RejectDetail,
     schema: SchemaRef,
-    /// The columns of the input that are written.
+    /// The columns of the input that are written, then those that tell the order.
     columns: Vec<usize>,
+    n_written: usize,
     keys: DropKeys,
     failures: Vec<Failure>,
 }
@@ -43,8 +43,9 @@ pub(in crate::exec) fn is_of_data(field: &Field) -> bool {
 
 impl DropRecorder {
     /// A recorder for one partition of a program.
-    pub fn open(ledger: &Ledger, program: usize, input: &Schema, partition: DropPartition) -> Result<Self> {
-        let columns: Vec<usize> = (0..input.fields().len()).filter(|index| is_of_data(input.field(*index))).collect();
+    pub fn open(ledger: &Ledger, program: usize, input: &Schema, partition: DropPartition) -> PlanResult<Self> {
+        let of_data = (0..input.fields().len()).filter(|index| is_of_data(input.field(*index)));
+        let mut columns: Vec<usize> = of_data.collect();
         let mut fields = vec![
             Field::new("_rule", DataType::Utf8, true),
             Field::new("_value", DataType::Float64, true),
@@ -60,9 +61,11 @@ impl DropRecorder {
         let given = columns.iter().map(|&index| Arc::clone(&input.fields()[index]));
         let fields: Vec<_> = fields.into_iter().map(Arc::new).chain(given).collect();
         let schema = Arc::new(Schema::new(fields));
-        let keys = DropKeys::new(input, &columns, partition.ascends)?;
+        let n_written = columns.len();
+        columns.extend(position_columns(input));
+        let keys = DropKeys::new(&input.project(&columns)?, n_written, partition.ascends)?;
         let writer = ledger.open_partition(program, &schema, partition)?;
-        Ok(Self { writer, detail: ledger.detail(), schema, columns, keys, failures: vec![] })
+        Ok(Self { writer, detail: ledger.detail(), schema, columns, n_written, keys, failures: vec![] })
     }
 
     /// Its way into the ledger.
@@ -91,7 +94,8 @@ impl DropRecorder {
 
     /// Hands over what was noted of a batch.
     pub fn end_batch(&mut self, program: &Program, batch: &RecordBatch) -> PlanResult<()> {
-        let last = self.keys.last(batch)?;
+        let batch = batch.project(&self.columns)?;
+        let last = self.keys.last(&batch)?;
         let mut failures = std::mem::take(&mut self.failures);
         // By row; reasons of one row stay in the order of the rules.
         failures.sort_by_key(|failure| failure.place);
@@ -101,8 +105,8 @@ impl DropRecorder {
         let by_row: Vec<&[Failure]> = failures.chunk_by(|a, b| a.place == b.place).collect();
         let places = UInt32Array::from_iter_values(by_row.iter().map(|reasons| reasons[0].place));
         let mut columns = self.reasons(program, &by_row);
-        let rows = take_record_batch(batch, &places)?;
-        columns.extend(self.columns.iter().map(|column| Arc::clone(rows.column(*column))));
+        let rows = take_record_batch(&batch, &places)?;
+        columns.extend(rows.columns()[..self.n_written].iter().cloned());
         let dropped = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
         Ok(self.writer.add_keyed(Some(keyed(&dropped, self.keys.of(&rows)?)?), last)?)
     }

@@ -181,7 +181,7 @@ impl AnnotateExec {
     /// What the drop ledger knows it by, if it writes there. All partitions of this node share the order, and no other node
     /// does.
     pub(in crate::exec) fn recorded_program(&self) -> Option<usize> {
-        self.options.ledger.then(|| Arc::as_ptr(&self.order) as usize)
+        self.options.ledger.then_some(Arc::as_ptr(&self.order) as usize)
     }
 
     fn recorder(&self, partition: usize, context: &TaskContext) -> Result<Option<DropRecorder>> {

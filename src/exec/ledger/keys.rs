@@ -31,7 +31,7 @@ const CONTENT_BYTES: usize = 64;
 /// The one position of a row must be its own: what takes rows apart or joins them gives one position to several rows.
 pub(in crate::exec) fn ascends(input: &Arc<dyn ExecutionPlan>) -> bool {
     let schema = input.schema();
-    let [position] = positions(&schema)[..] else { return false };
+    let [position] = position_columns(&schema)[..] else { return false };
     let column = Arc::new(Column::new(schema.field(position).name(), position));
     let order = [PhysicalSortExpr::new(column, SortOptions::new(false, false))];
     has_own_positions(input) && input.equivalence_properties().ordering_satisfy(order).unwrap_or(false)
@@ -45,7 +45,8 @@ fn has_own_positions(plan: &Arc<dyn ExecutionPlan>) -> bool {
     }
 }
 
-fn positions(schema: &Schema) -> Vec<usize> {
+/// The columns that tell the order of rows.
+pub(in crate::exec) fn position_columns(schema: &Schema) -> Vec<usize> {
     let fields = schema.fields().iter().enumerate();
     fields.filter(|(_, field)| is_position(field.name())).map(|(index, _)| index).collect()
 }
@@ -66,10 +67,10 @@ struct Columns {
 }
 
 impl DropKeys {
-    /// Keys of rows of this schema, of which the columns `shown` are written. Rows that ascend need no content.
-    pub fn new(schema: &Schema, shown: &[usize], ascends: bool) -> Result<Self> {
-        let content = (!ascends).then(|| Columns::new(schema, shown.to_vec())).transpose()?;
-        Ok(Self { positions: Columns::new(schema, positions(schema))?, content })
+    /// Keys of rows of this schema, of which the first columns are written. Rows that ascend need no content.
+    pub fn new(schema: &Schema, n_written: usize, ascends: bool) -> Result<Self> {
+        let content = (!ascends).then(|| Columns::new(schema, (0..n_written).collect())).transpose()?;
+        Ok(Self { positions: Columns::new(schema, position_columns(schema))?, content })
     }
 
     /// A key for each row.

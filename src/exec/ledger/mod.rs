@@ -13,7 +13,7 @@
 mod in_order;
 mod keys;
 
-pub(in crate::exec) use keys::{DropKeys, ascends};
+pub(in crate::exec) use keys::{DropKeys, ascends, position_columns};
 
 use super::checkpoint::{KeptDropWriter, KeptDrops};
 use super::{AnnotateExec, DeviceExec};

@@ -258,7 +258,7 @@ impl Held {
             }
         }
         self.n_kept = keys.len();
-        let Some(first) = kept.first() else { return Ok(self.reservation.try_resize(0)?) };
+        let Some(first) = kept.first() else { return self.reservation.try_resize(0) };
         let batch = concat_batches(first.schema_ref(), &kept)?;
         drop(kept);
         self.reservation.try_resize(slice_bytes(&batch))?;
