@@ -94,7 +94,9 @@ fn guarded_in_join(predicate: Expr, schema: &DFSchema) -> Result<Option<Expr>> {
         let condition = expr_in_turn(condition, schema)?.data;
         let guards = conjunction(conditions.iter().cloned());
         conditions.push(match guards {
-            Some(guards) if !is_join_key(&condition) && can_fail(&condition, schema)? => case(guards, true, condition, lit(false)),
+            Some(guards) if !is_join_key(&condition) && can_fail(&condition, schema)? => {
+                case(guards, true, condition, lit(false))
+            }
             _ => condition,
         });
     }
