@@ -97,7 +97,7 @@ impl<W: Write> Printer<W> {
         }
         let names = self.schema.fields().iter().map(|field| field.name().as_str());
         match self.format {
-            Format::Csv => csv_line(names.map(str::as_bytes)),
+            Format::Csv => csv_line(names.map(|name| Some(name.as_bytes()))),
             Format::Markdown => {
                 let rule = self.schema.fields().iter().map(|field| if is_number(field) { "---:" } else { "---" });
                 let names: Vec<String> = names.map(|name| cut(name).replace('|', "\\|")).collect();
@@ -210,28 +210,36 @@ fn write_csv(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| csv_values(field, column));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     for row in 0..batch.num_rows() {
-        out.extend_from_slice(&csv_line(columns.iter().map(|column| column[row].as_slice())));
+        out.extend_from_slice(&csv_line(columns.iter().map(|column| column[row].as_deref())));
     }
     Ok(())
 }
 
-/// Flat values as they are, nested ones as JSON; NULL is empty.
-fn csv_values(field: &FieldRef, column: &ArrayRef) -> Result<Vec<Vec<u8>>> {
-    if field.data_type().is_nested() {
-        return json_values(column.as_ref());
-    }
+/// Flat values as they are, nested ones as JSON.
+fn csv_values(field: &FieldRef, column: &ArrayRef) -> Result<Vec<Option<Vec<u8>>>> {
+    let nulls = column.logical_nulls();
+    let is_valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    let values = if field.data_type().is_nested() { json_values(column.as_ref())? } else { flat_values(column)? };
+    Ok(values.into_iter().enumerate().map(|(row, value)| Some(value).filter(|_| is_valid(row))).collect())
+}
+
+fn flat_values(column: &ArrayRef) -> Result<Vec<Vec<u8>>> {
     let options = FormatOptions::new();
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
     (0..column.len()).map(|row| formatter.value(row).try_to_string().map(String::into_bytes).map_err(failed)).collect()
 }
 
-fn csv_line<'a>(values: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+/// As `sinks::csv` writes it: null is an empty field, and `""` if it is the only one; an empty text is `""`.
+fn csv_line<'a>(values: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Vec<u8> {
     let mut line = vec![];
+    let is_only_one = values.len() == 1;
     for (index, value) in values.enumerate() {
         if index > 0 {
             line.push(b',');
         }
-        let needs_quotes = value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+        let Some(value) = value.or_else(|| is_only_one.then_some(&[])) else { continue };
+        let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+        let needs_quotes = value.is_empty() || value.iter().any(is_special);
         if !needs_quotes {
             line.extend_from_slice(value);
             continue;
@@ -296,7 +304,7 @@ mod tests {
         let mut text = vec![];
         write_json_lines(&batch, &mut text).unwrap();
         write_csv(&batch, &mut text).unwrap();
-        let expected = "{\"m\":{\"7\":0.5}}\n{\"m\":null}\n\"{\"\"7\"\":0.5}\"\n\n";
+        let expected = "{\"m\":{\"7\":0.5}}\n{\"m\":null}\n\"{\"\"7\"\":0.5}\"\n\"\"\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 
@@ -306,6 +314,16 @@ mod tests {
         let rows = "1,\"one, \"\"two\"\"\nthree\",0.5,\"{\"\"x\"\":1}\"\n,a|b,2.0,\"{\"\"x\"\":null}\"\n";
         assert_eq!(text, format!("id,text,score,pair\n{rows}{rows}"));
         assert_eq!(printed(Format::Csv, &[], 1).0, "id,text,score,pair\n");
+    }
+
+    #[test]
+    fn csv_tells_null_from_an_empty_text() {
+        let texts = StringArray::from(vec![Some(""), None]);
+        let numbers = Int64Array::from(vec![1, 2]);
+        let columns = [("s", Arc::new(texts) as ArrayRef), ("n", Arc::new(numbers) as ArrayRef)];
+        let mut text = vec![];
+        write_csv(&RecordBatch::try_from_iter(columns).unwrap(), &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "\"\",1\n,2\n");
     }
 
     #[test]

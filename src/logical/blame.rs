@@ -14,6 +14,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, LambdaFunction, Query, Spanned, Visit, Visitor};
+use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -55,6 +56,19 @@ impl Blame<'_> {
     /// An error as messages, at its own place or else at `span`.
     pub fn explain(&self, error: DataFusionError, span: Span) -> Vec<Diagnostic> {
         self.explain_at(error, &self.at(span))
+    }
+
+    /// An error about `tree`: where it does not say, at the one call of the function that it names, or else at `span`.
+    pub fn explain_in(&self, tree: &impl Visit, error: DataFusionError, span: Span) -> Vec<Diagnostic> {
+        if has_place(&error) {
+            return self.explain(error, span);
+        }
+        let mut calls = CallsNamed { message: error.to_string(), found: vec![] };
+        let _ = tree.visit(&mut calls);
+        match calls.found.as_slice() {
+            [call] => self.explain_at(error, &self.positions.find(*call).unwrap_or_else(|| self.at(span))),
+            _ => self.explain(error, span),
+        }
     }
 
     fn at(&self, span: Span) -> Place {
@@ -149,12 +163,21 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
     let (message, advice) = reworded(message);
     let mut lines = message.split('\n').flat_map(|line| line.split(" No function matches")).map(str::trim);
     let first = lines.next().unwrap_or_default().trim_end_matches('.').to_string();
-    let candidates: Vec<&str> = lines.filter(|line| line.contains('(') && !line.contains("You might need")).collect();
+    let (hints, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("Hint: "));
+    let candidates: Vec<&str> = lines.into_iter().filter(|line| is_signature(line)).collect();
+    let advice =
+        advice.or_else(|| Some(lower_first(hints.first()?.trim_start_matches("Hint: ").trim_end_matches('.'))));
     let code = match &first {
         text if text.contains("expects") && text.contains("argument") || text.contains("zero arguments") => {
             Code::Arguments
         }
-        text if text.contains("coerc") || text.contains("type") || text.contains("non-boolean") => Code::Type,
+        text if text.contains("requires")
+            || text.contains("coerc")
+            || text.contains("type")
+            || text.contains("non-boolean") =>
+        {
+            Code::Type
+        }
         text if text.contains("in this struct") => Code::UnknownColumn,
         text if text.starts_with("no table or LET") => Code::UnknownTable,
         text if text.contains("not found") && text.contains("table") => Code::UnknownTable,
@@ -174,6 +197,29 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
     place.error(code, lower_first(&first)).maybe_help(help).maybe_help(candidates)
 }
 
+/// Whether a line is how a function can be called: `sum(Float64)`.
+fn is_signature(line: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    line.ends_with(')') && line.split_once('(').is_some_and(|(name, _)| is_name(name))
+}
+
+/// What is said of a call that fits no way of calling the function, of which the planner tells what each of them misses.
+fn no_signature(function: &str, problems: &str) -> String {
+    let counts: Vec<&str> = all_between(problems, "expects ", " argument");
+    if !counts.is_empty() {
+        return format!("`{function}` expects {} arguments", counts.join(" or "));
+    }
+    let types = all_between(problems, " requires ", ", but received ");
+    match all_between(problems, ", but received ", " (").first() {
+        Some(given) => format!("`{function}` requires {}, not {given}", types.join(" or ")),
+        None => format!("`{function}` cannot take arguments of these types"),
+    }
+}
+
+fn all_between<'t>(text: &'t str, before: &str, after: &str) -> Vec<&'t str> {
+    text.split(before).skip(1).filter_map(|rest| Some(rest.split_once(after)?.0)).collect()
+}
+
 /// Frequent messages in plainer words, some with advice.
 fn reworded(message: &str) -> (String, Option<String>) {
     // What stands between two phrases of a message.
@@ -188,6 +234,18 @@ fn reworded(message: &str) -> (String, Option<String>) {
         return (
             format!("`{name}` is neither in GROUP BY nor inside an aggregate"),
             Some(format!("add it to GROUP BY, or use for example max({name})")),
+        );
+    }
+    if let Some(function) = between("Function '", "' failed to match any signature, errors: ")
+        && let Some((_, problems)) = message.split_once("failed to match any signature, errors: ")
+    {
+        let (problems, rest) = problems.split_once(" No function matches").unwrap_or((problems, ""));
+        return (format!("{}\n{rest}", no_signature(function, problems)), None);
+    }
+    if message.starts_with("For SELECT DISTINCT, ORDER BY expressions") {
+        return (
+            "after SELECT DISTINCT, ORDER BY can use only what is selected".to_string(),
+            Some("select it too, or ORDER BY a selected column by its name".to_string()),
         );
     }
     if let Some(field) = between("Field ", " not found in struct") {
@@ -268,4 +326,23 @@ impl Visitor for Parts {
 
 fn is_lambda(expr: &SqlExpr) -> bool {
     matches!(expr, SqlExpr::Lambda(LambdaFunction { .. }))
+}
+
+/// Finds the calls of functions that a message names in quotes.
+struct CallsNamed {
+    message: String,
+    found: Vec<SqlSpan>,
+}
+
+impl Visitor for CallsNamed {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &SqlExpr) -> ControlFlow<()> {
+        if let SqlExpr::Function(call) = expr
+            && self.message.contains(&format!("'{}'", call.name))
+        {
+            self.found.push(expr.span());
+        }
+        ControlFlow::Continue(())
+    }
 }

@@ -17,6 +17,7 @@ mod catalog;
 mod constant;
 mod depth;
 mod dialect;
+mod distinct_order;
 mod functions;
 mod hint;
 mod joins;
@@ -30,6 +31,7 @@ mod room;
 mod row_sets;
 mod sql;
 mod sqltext;
+mod subqueries;
 mod sweep;
 mod tree;
 mod under_nulls;
@@ -203,6 +205,7 @@ impl<'a> Binder<'a> {
             problems = self.check_limits(tree);
         }
         problems.extend(joins::name_own_keys(tree, &self.relations));
+        distinct_order::number_distinct_keys(tree);
         row_sets::call_row_sets(tree);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
@@ -226,7 +229,10 @@ impl<'a> Binder<'a> {
         }
         let state = self.context.state;
         match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
-            Ok(analyzed) => Ok(Bound { logical: plan, analyzed: Some(analyzed) }),
+            Ok(analyzed) => {
+                self.refuse_misplaced_subqueries(&analyzed, span)?;
+                Ok(Bound { logical: plan, analyzed: Some(analyzed) })
+            }
             Err(error) => Err(self.blame().explain(error, span)),
         }
     }

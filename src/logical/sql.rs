@@ -27,7 +27,11 @@ impl Binder<'_> {
 
     fn plan_sql(&self, statement: DFStatement, span: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
         let catalog = self.catalog();
-        planner(&catalog).statement_to_plan(statement).map_err(|error| self.blame().explain(error, span))
+        let planned = planner(&catalog).statement_to_plan(statement.clone());
+        planned.map_err(|error| match &statement {
+            DFStatement::Statement(statement) => self.blame().explain_in(statement.as_ref(), error, span),
+            _ => self.blame().explain(error, span),
+        })
     }
 
     /// `COPY (query) TO 'path' [STORED AS format] [PARTITIONED BY (…)] [OPTIONS (…)]`

@@ -161,6 +161,7 @@ impl Binder<'_> {
                 let mut exprs = Vec::new();
                 for item in items {
                     let mut order = self.reader().order_by(item.span).map_err(|problem| vec![problem])?;
+                    self.refuse_all(&plan, &order.expr, item.span)?;
                     self.rewrite(&mut order)?;
                     // `ORDER BY 1` is SQL's own; anything else is checked by itself.
                     if !matches!(order.expr, SqlExpr::Value(_)) {
@@ -406,9 +407,34 @@ impl Binder<'_> {
         place.filter(|place| place.call.is_none()).map_or(span, |place| place.span)
     }
 
+    /// `ORDER BY ALL` is no list: with other keys, `ALL` could only be a column.
+    fn refuse_all(&self, plan: &LogicalPlan, key: &SqlExpr, span: Span) -> Bound<()> {
+        match key {
+            SqlExpr::Identifier(word)
+                if is_all(word) && !plan.schema().has_column_with_unqualified_name(&word.value) =>
+            {
+                Err(vec![
+                    self.error(Code::Unsupported, "ALL stands alone: it sorts by every column in turn", span)
+                        .help("write ORDER BY ALL, or name the columns to sort by"),
+                ])
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn whole_number(&self, plan: &LogicalPlan, slice: Slice) -> Bound<Expr> {
         let expr = self.expr(plan, slice)?;
         let planned = self.check(plan, &expr, slice.span)?;
+        if !planned.column_refs().is_empty() {
+            return Err(vec![
+                self.error(
+                    Code::Type,
+                    "a number of rows is the same for all rows, so it can read no column",
+                    slice.span,
+                )
+                .help("write a number, or a parameter: LIMIT $n"),
+            ]);
+        }
         match planned.get_type(plan.schema()) {
             Ok(kind) if kind.is_integer() && is_negative(self.context.state, plan.schema(), planned.clone()) => {
                 Err(vec![self.error(Code::OptionValue, NEGATIVE_ROWS, slice.span)])

@@ -13,8 +13,11 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use datafusion::physical_expr::expressions::CastExpr;
 
 /// Functions of DataFusion, and of our own plans, that have an answer for every value of every type they take.
-const NEVER_FAIL: [&str; 46] = [
+const NEVER_FAIL: [&str; 49] = [
+    "array_element",
+    "array_has",
     "array_length",
+    "array_to_string",
     "arrow_typeof",
     "ascii",
     "bit_length",
@@ -128,6 +131,17 @@ pub fn cast_never_fails(from: &DataType, to: &DataType) -> bool {
         || ((from.is_primitive() || *from == DataType::Boolean) && holds_text(to))
         || (*from == DataType::Boolean && to.is_numeric())
         || (from.is_integer() && to.is_integer() && CastExpr::check_bigger_cast(to, from))
+        || (from.is_integer() && holds_whole_numbers(to))
+}
+
+/// Decimals with the twenty digits of the largest whole number.
+fn holds_whole_numbers(kind: &DataType) -> bool {
+    match *kind {
+        DataType::Decimal128(digits, scale) | DataType::Decimal256(digits, scale) => {
+            i16::from(digits) - i16::from(scale.max(0)) >= 20
+        }
+        _ => false,
+    }
 }
 
 /// Texts in any layout.
@@ -157,6 +171,8 @@ mod tests {
             ("CAST(n AS SMALLINT)", true),
             ("CAST(n AS DOUBLE)", false),
             ("CAST(n AS VARCHAR)", false),
+            ("CAST(n AS DECIMAL(20, 0))", false),
+            ("CAST(n AS DECIMAL(20, 2))", true),
             ("CAST('7' AS BIGINT)", false),
             ("TRY_CAST(s AS BIGINT)", false),
             ("arrow_cast(s, 'Int32')", true),

@@ -7,7 +7,7 @@
 use super::can_fail::can_fail;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, JoinType};
+use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
@@ -109,27 +109,24 @@ fn mark_filter(filter: Filter, n_names: &Cell<usize>) -> Result<Transformed<Logi
     if let Some(predicate) = conjunction(conditions) {
         plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(plan))?);
     }
-    Ok(Transformed::yes(if fenced.is_empty() { plan } else { fence(fenced, plan, n_names)? }))
+    // One by one: each may be the guard of the next.
+    for condition in fenced {
+        plan = fence(condition, plan, n_names)?;
+    }
+    Ok(Transformed::yes(plan))
 }
 
 /// The name of a condition that was made a column.
 pub const FENCED: &str = "__fenced";
 
-/// Keeps conditions above `plan`: each is a column there, and the filter reads the columns.
-fn fence(conditions: Vec<Expr>, plan: LogicalPlan, n_names: &Cell<usize>) -> Result<LogicalPlan> {
+/// Keeps a condition above `plan`: it is a column there, and the filter reads the column.
+fn fence(condition: Expr, plan: LogicalPlan, n_names: &Cell<usize>) -> Result<LogicalPlan> {
     let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
-    let mut computed = columns.clone();
-    let mut names = vec![];
-    for condition in conditions {
-        let name = format!("{FENCED}_{}", n_names.replace(n_names.get() + 1));
-        computed.push(STAYS_HERE.call(vec![condition]).alias(&name));
-        names.push(Expr::Column(datafusion::common::Column::new_unqualified(name)));
-    }
-    let mut plan = LogicalPlan::Projection(Projection::try_new(computed, Arc::new(plan))?);
-    if let Some(predicate) = conjunction(names) {
-        plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(plan))?);
-    }
-    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+    let name = format!("{FENCED}_{}", n_names.replace(n_names.get() + 1));
+    let computed = columns.iter().cloned().chain([STAYS_HERE.call(vec![condition]).alias(&name)]);
+    let plan = LogicalPlan::Projection(Projection::try_new(computed.collect(), Arc::new(plan))?);
+    let filter = Filter::try_new(Expr::Column(Column::new_unqualified(name)), Arc::new(plan))?;
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(LogicalPlan::Filter(filter)))?))
 }
 
 /// The same filter over what is below the columns that [`fence`] made, for one that no rule moves anyway.

@@ -14,8 +14,8 @@ use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
-    ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, KeepAboveTotals, KeepDropped,
-    KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
+    ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, JoinColumnSubqueries, KeepAboveTotals,
+    KeepDropped, KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
 use crate::{Config, Result};
@@ -135,6 +135,7 @@ fn build(
         .with_optimizer_rules(logical_rules())
         .with_analyzer_rules(first_analyzer_rules())
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
+        .with_analyzer_rule(Arc::new(JoinColumnSubqueries))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
         .with_analyzer_rule(Arc::new(ComputeInTurn))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
@@ -289,6 +290,7 @@ mod tests {
         assert!(OPTIONAL_RULES.iter().all(|rule| !off.contains(*rule)), "{off:?}");
         for rule in [
             "NothingUnderNulls",
+            "JoinColumnSubqueries",
             "NameOuterColumns",
             "ComputeInTurn",
             "GuardFailingConditions",

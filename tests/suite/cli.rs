@@ -267,7 +267,7 @@ fn parameters_have_the_type_of_their_value() {
         ("true", "true,Boolean"),
         ("null", ",Null"),
         ("abc", "abc,Utf8"),
-        ("", ",Utf8"),
+        ("", "\"\",Utf8"),
         ("'12'", "12,Utf8"),
         ("a=b", "a=b,Utf8"),
     ] {

@@ -210,3 +210,27 @@ fn a_failed_run_leaves_no_ledger() {
     let left = std::fs::read_dir(folder.path().join("rejects/dropped")).map_or(0, Iterator::count);
     assert_eq!(left, 0);
 }
+
+#[test]
+fn conditions_beside_one_with_a_subquery_record_what_they_drop() {
+    let folder = tempfile::tempdir().unwrap();
+    write_shards(folder.path());
+    let blocked = format!("(SELECT id FROM '{}/0.jsonl')", folder.path().display());
+    let rules = format!("|> WHERE n > 0 AND words(text) >= 5 AND id NOT IN {blocked} AND 10 / n > 1 AND lang = 'en'");
+    curate(folder.path(), &rules, "", Config::default()).unwrap();
+    let kept = lines(&folder.path().join("out")).len();
+    let mut n_dropped = BTreeMap::new();
+    for entry in std::fs::read_dir(folder.path().join("rejects")).unwrap() {
+        let path = entry.unwrap().path();
+        for row in if path.is_dir() { lines(&path) } else { vec![] } {
+            assert!(row["text"].is_string() || row["text"].is_null(), "the whole document: {row}");
+            assert!(row.as_object().unwrap().keys().all(|name| !name.starts_with("__")), "{row}");
+            *n_dropped.entry(row["_rule"].as_str().unwrap().to_string()).or_insert(0) += 1;
+        }
+    }
+    let rules: Vec<&str> = n_dropped.keys().map(String::as_str).collect();
+    assert_eq!(rules, ["10 / n > 1", "lang = 'en'", "n > 0", "words(text) >= 5"]);
+    // Those that the subquery drops are in neither.
+    let n_dropped: usize = n_dropped.values().sum();
+    assert!(kept > 0 && kept + n_dropped < 300, "{kept} + {n_dropped}");
+}
