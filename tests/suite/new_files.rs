@@ -32,7 +32,11 @@ fn crawl(folder: &Folder, number: u64) {
         for line in 0..100 {
             let id = number * 300 + file * 100 + line;
             let seen = id % 211;
-            let text = if id.is_multiple_of(9) { "Short".into() } else { format!("Text {seen} of some words {}", seen * seen) };
+            let text = if id.is_multiple_of(9) {
+                "Short".into()
+            } else {
+                format!("Text {seen} of some words {}", seen * seen)
+            };
             let extra = if number == 2 { ", \"new\": 1" } else { "" };
             match id % 13 {
                 0 => writeln!(lines, "{{\"id\": {id}, broken"),
