@@ -389,11 +389,9 @@ fn a_merge_needs_every_share_once() {
     assert_nothing_visible(&folder);
     // Begun again, as a job that was put back into the queue; and one that had ended: it has nothing to do.
     let told = folder.run(&["query", "--shard", "2/3", "q.cql"]);
-    assert!(
-        told.stderr.contains(" of them by an earlier attempt") && !told.stderr.contains(" 0 of them"),
-        "{}",
-        told.stderr
-    );
+    // The process died before the fourth record; another thread may have been at the third.
+    let is_kept = |n: usize| told.stderr.contains(&format!("{n} of them by an earlier attempt"));
+    assert!((1..=3).any(is_kept), "{}", told.stderr);
     run(&folder, &["--shard", "3/3", "q.cql"]).ok();
     folder.run(&["merge", "-q", "out"]).ok();
     assert_same(&made(&folder), &expected, "merged");
