@@ -23,17 +23,21 @@ use super::bits::Bits;
 use super::groups::Groups;
 use super::pairs::{Candidates, PairCounts};
 use super::preference::Preference;
+use super::shared_groups::SharedGroups;
 use super::sorted::Sorted;
 use super::survivors::Kept;
 use super::word_log::WordLog;
 use super::{Budget, threads};
 use crate::{Result, bug};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Marks the first row of a key.
 const STARTS_KEY: u64 = 1 << 63;
 /// Marks a row that was compared with the rows after it.
 const WAS_COMPARED: u64 = 1 << 62;
+
+/// Ranks that a thread collects before it takes the lock.
+const RANKS_IN_HAND: usize = 4096;
 
 /// Of the rows of one key that stay, at least so many are compared with all rows after them. More are not: a thousand
 /// unlike rows that happen to share a key are no reason for a million comparisons.
@@ -50,24 +54,33 @@ pub struct SharedKeys<'a> {
 }
 
 impl<'a> SharedKeys<'a> {
-    /// From records of key and row. `seen` is called with each row that shares a key.
+    /// From records of key and row, looked through on all threads. `seen` is called with each row that shares a key.
     pub fn new(
         records: Sorted<2>,
         order: &'a Preference,
         budget: &Arc<dyn Budget>,
-        mut seen: impl FnMut(u64),
+        seen: impl Fn(u64) + Sync,
     ) -> Result<Self> {
         let mut ranked = records;
         if !order.is_input_order() {
-            let mut reordered = Groups::new(budget);
-            for_each_shared(ranked, |_, key, row| reordered.push([key, order.rank_of(row)?]))?;
-            ranked = reordered.finish()?;
+            let reordered = SharedGroups::new(budget);
+            ranked.par_for_each_part(|part| {
+                let mut adder = reordered.adder();
+                for_each_shared(part, |_, key, row| adder.push([key, order.rank_of(row)?]))?;
+                adder.finish()
+            })?;
+            ranked = reordered.finish(|keys| keys)?;
         }
-        let mut ranks = WordLog::new(budget);
-        for_each_shared(ranked, |is_first, _, rank| {
-            seen(order.row_at(rank)?);
-            ranks.push(if is_first { STARTS_KEY | rank } else { rank })
+        let shared = Mutex::new(WordLog::new(budget));
+        ranked.par_for_each_part(|part| {
+            let mut ranks = RankAdder { shared: &shared, in_hand: Vec::with_capacity(RANKS_IN_HAND), held: None };
+            for_each_shared(part, |is_first, _, rank| {
+                seen(order.row_at(rank)?);
+                ranks.push(if is_first { STARTS_KEY | rank } else { rank })
+            })?;
+            ranks.hand_over()
         })?;
+        let mut ranks = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         ranks.flush()?;
         Ok(Self { order, budget: Arc::clone(budget), ranks, most_compared: MOST_COMPARED })
     }
@@ -202,6 +215,33 @@ impl<'a> SharedKeys<'a> {
             members.push([self.order.row_at(owner)?, self.order.row_at(rank)?])
         })?;
         Ok(members)
+    }
+}
+
+/// One thread's ranks on their way into the log. Those of a key stay side by side.
+struct RankAdder<'a> {
+    shared: &'a Mutex<WordLog>,
+    in_hand: Vec<u64>,
+    /// Held while a key goes on that has more rows than a thread takes in hand.
+    held: Option<MutexGuard<'a, WordLog>>,
+}
+
+impl RankAdder<'_> {
+    fn push(&mut self, word: u64) -> Result<()> {
+        let starts_key = word & STARTS_KEY != 0;
+        if self.in_hand.len() >= RANKS_IN_HAND || (starts_key && self.held.is_some()) {
+            self.hand_over()?;
+        }
+        if starts_key {
+            self.held = None;
+        }
+        self.in_hand.push(word);
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Result<()> {
+        let log = self.held.get_or_insert_with(|| threads::locked(self.shared));
+        self.in_hand.drain(..).try_for_each(|word| log.push(word))
     }
 }
 

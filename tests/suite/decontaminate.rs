@@ -224,7 +224,9 @@ fn documents_that_come_in_partitions_are_cut_as_in_one_stream() {
         let rows = query(&format!("FROM '{place}/out/'"), Config::default()).rows();
         assert!(rows.lines().count() > 400, "pieces");
         assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{threads} threads, splits of {block_bytes}");
-        ["out", "rejects"].iter().for_each(|made| std::fs::remove_dir_all(folder.path().join(made)).unwrap());
+        for made in ["out", "rejects"] {
+            std::fs::remove_dir_all(folder.path().join(made)).unwrap();
+        }
     }
 }
 

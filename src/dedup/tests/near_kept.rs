@@ -153,6 +153,24 @@ fn a_chain_falls_apart_where_its_ends_are_unlike() {
     }
 }
 
+/// Rows of a key that several threads do not have in hand at once stay side by side in the log all the same.
+#[test]
+fn keys_of_many_rows_and_of_few_are_looked_through_by_any_number_of_threads() {
+    let n_rows = 40_000;
+    let large = (0..6).flat_map(|key| (key..9_000).map(move |row| [mix(key), row]));
+    let small = (9_000..n_rows).map(|row| [mix(row / 3 * 3), row]);
+    let records: Vec<[u64; 2]> = large.chain(small).collect();
+    let corpus = Corpus { n_rows, records, touches: vec![] };
+    let similar = |a: u64, b: u64| if a % 5 == b % 5 { 1.0 } else { 0.0 };
+    for chooser in [FIRST, Chooser { which: KeepWhich::Last, keys: None }] {
+        let expected = corpus.decide(chooser, &budget(usize::MAX, 1), Some(&similar));
+        assert!(expected.0.len() > 8_000, "{}", expected.0.len());
+        for budget in [budget(usize::MAX, 8), budget(0, 8)] {
+            assert!(corpus.decide(chooser, &budget, Some(&similar)) == expected);
+        }
+    }
+}
+
 #[test]
 fn copies_are_compared_with_the_one_that_stays_and_not_with_each_other() {
     let n_rows = 5000;

@@ -22,7 +22,7 @@ use crate::dedup::{
 use crate::verbs::documents::Documents;
 use crate::verbs::working::{Input, Stop, Working, in_parallel};
 use crate::{Result, bug};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the rows, decides, gives the output.
 pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()> {
@@ -89,20 +89,26 @@ impl Decide<'_> {
             return self.verified(groups, 1.0);
         }
         let mut survivors = Survivors::new(self.numbering.n_rows(), self.budget);
-        let min_rows = if seen_before.is_some() { 1 } else { 2 };
-        groups.for_each_group(min_rows, |key, rows| {
+        let Some(seen_before) = &mut seen_before else {
+            let shared = Mutex::new(&mut survivors);
+            groups.par_for_each_group(2, |_, rows| {
+                self.count(rows, None);
+                let kept = self.chooser.choose(rows, None)?;
+                let mut survivors = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                survivors.add_decided(rows, kept, |_, _| Ok(Some(1.0)))
+            })?;
+            return survivors.finish();
+        };
+        // The index is gone through side by side with the keys, in their order.
+        groups.for_each_group(1, |key, rows| {
             let &[high, low] = key else { return Err(bug!("a key of {} words", key.len())) };
-            let indexed = match &mut seen_before {
-                Some(seen_before) => seen_before.find([high, low])?,
-                None => None,
-            };
+            let indexed = seen_before.find([high, low])?;
             let mut kept = Kept::Row(rows[0]);
             if rows.len() > 1 || indexed.is_some() {
                 self.count(rows, indexed);
                 kept = survivors.add_cluster(rows, indexed, self.chooser, |_, _| Ok(Some(1.0)))?;
             }
-            let appender = seen_before.as_mut().and_then(|seen_before| seen_before.appender());
-            let (None, Some(appender)) = (indexed, appender) else { return Ok(()) };
+            let (None, Some(appender)) = (indexed, seen_before.appender()) else { return Ok(()) };
             // Also when nobody stays: what was seen is not new.
             let row = if let Kept::Row(row) = kept { row } else { rows[0] };
             appender.push_record([high, low], appender.first_ordinal() + row)
