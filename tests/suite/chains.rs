@@ -10,9 +10,7 @@ use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use curator::internals::{FileScanExec, SplitShare};
 use curator::{Compiled, Config};
-use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, collect_partitioned, displayable, execute_stream,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect_partitioned, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::TryStreamExt;
 use std::num::NonZeroUsize;
@@ -48,14 +46,11 @@ fn scan_of(chain: &Plan) -> Option<&FileScanExec> {
     }
 }
 
-/// A chain that waits for a subquery's one value cannot be run without it.
-fn is_complete(chain: &Plan) -> bool {
-    !displayable(chain.as_ref()).indent(true).to_string().contains("scalar subquery")
-}
-
 fn chains(plan: &Plan, found: &mut Vec<Plan>) {
     match scan_of(plan) {
-        Some(_) => found.extend(Some(Arc::clone(plan)).filter(is_complete)),
+        Some(_) => found.push(Arc::clone(plan)),
+        // Its chains wait for a subquery's one value.
+        None if plan.name() == "ScalarSubqueryExec" => {}
         None => plan.children().into_iter().for_each(|child| chains(child, found)),
     }
 }
