@@ -343,13 +343,11 @@ impl Walk<'_> {
         let numbered = node.number.is_some().then(|| Key::ascending(visible.len() + node.verb.adds().len()));
         let order = match (effect, numbered) {
             (RowOrder::Makes, Some(number)) => Some(Order::of(vec![number]).already_sorted()),
-            (RowOrder::SplitsPartitions, Some(number)) => {
-                order.and_then(|order| order.through(&visible)).map(|mut order| {
-                    order.keys.push(number);
-                    Order::of(order.keys)
-                })
-            }
-            (RowOrder::KeepsPartitions, _) => order.and_then(|order| order.through(&visible)).map(Order::not_sorted),
+            (RowOrder::Splits, Some(number)) => order.and_then(|order| order.through(&visible)).map(|mut order| {
+                order.keys.push(number);
+                Order::of(order.keys)
+            }),
+            (RowOrder::Keeps, _) => order.and_then(|order| order.through(&visible)).map(Order::not_sorted),
             _ => order.and_then(|order| order.through(&visible)),
         };
         Ok(Carried { plan: node.into_plan(), order })

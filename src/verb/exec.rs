@@ -242,7 +242,7 @@ fn order_of_output(rows: &Arc<dyn ExecutionPlan>, order: RowOrder, layout: &Layo
     let number = layout.number.as_ref().map(|_| sorted(schema.fields().len() - 1, SortOptions::new(false, false)));
     let mut known = match order {
         RowOrder::Makes | RowOrder::Ends => EquivalenceProperties::new(Arc::clone(&schema)),
-        RowOrder::Indifferent | RowOrder::KeepsPartitions | RowOrder::SplitsPartitions => {
+        RowOrder::Indifferent | RowOrder::Keeps | RowOrder::Splits => {
             // Rows only go, and columns only move. Nothing is said of a column that is rewritten.
             let moved = layout.visible.iter().enumerate().filter(|(_, index)| layout.rewritten != Some(**index));
             let mapping: ProjectionMapping = moved
@@ -254,7 +254,7 @@ fn order_of_output(rows: &Arc<dyn ExecutionPlan>, order: RowOrder, layout: &Layo
     match (order, number) {
         (RowOrder::Makes, Some(number)) => known.add_ordering([number]),
         // The pieces of a row come one after the other.
-        (RowOrder::SplitsPartitions, Some(number)) => {
+        (RowOrder::Splits, Some(number)) => {
             let place = |index: &usize| layout.visible.iter().position(|visible| visible == index);
             let keys = layout.orders.first().into_iter().flatten();
             let keys = keys.map(|(index, options)| Some(sorted(place(index)?, *options)));

@@ -14,9 +14,9 @@ pub enum RowOrder {
     /// The order decides nothing, and rows stay in it.
     Indifferent,
     /// The order decides, and rows stay in it. They may come in partitions that ascend in one position, and stay in them.
-    KeepsPartitions,
+    Keeps,
     /// The same; a row may become several, which come one after the other in its place, and are numbered.
-    SplitsPartitions,
+    Splits,
     /// The order decides; rows come in another one, and are numbered.
     Makes,
     /// The order is that of what is written; no rows come out, only the columns that the verb adds.
@@ -26,12 +26,12 @@ pub enum RowOrder {
 impl RowOrder {
     /// The verb numbers the rows that come out, in a last column.
     pub fn numbers_rows(self) -> bool {
-        matches!(self, RowOrder::SplitsPartitions | RowOrder::Makes)
+        matches!(self, RowOrder::Splits | RowOrder::Makes)
     }
 
     /// The verb works in stages: rows may come in partitions, and stay in them.
     pub fn keeps_partitions(self) -> bool {
-        matches!(self, RowOrder::KeepsPartitions | RowOrder::SplitsPartitions)
+        matches!(self, RowOrder::Keeps | RowOrder::Splits)
     }
 
     /// Rows of the input come out.

@@ -47,7 +47,7 @@ impl DecontaminateRequest {
 
     /// What becomes of the order of the rows.
     pub(super) fn order(&self) -> RowOrder {
-        if self.cuts() { RowOrder::SplitsPartitions } else { RowOrder::KeepsPartitions }
+        if self.cuts() { RowOrder::Splits } else { RowOrder::Keeps }
     }
 }
 

@@ -100,7 +100,7 @@ impl Verb for Dedup {
     }
 
     fn order(&self) -> RowOrder {
-        RowOrder::KeepsPartitions
+        RowOrder::Keeps
     }
 
     fn hidden(&self) -> &[Column] {

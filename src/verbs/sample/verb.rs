@@ -70,7 +70,7 @@ impl Verb for Sample {
     }
 
     fn order(&self) -> RowOrder {
-        RowOrder::KeepsPartitions
+        RowOrder::Keeps
     }
 
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -99,7 +99,7 @@ impl SetOperator for Deduplication {
     }
 
     fn order(&self) -> RowOrder {
-        RowOrder::KeepsPartitions
+        RowOrder::Keeps
     }
 
     fn notes(&self) -> Vec<String> {
