@@ -29,8 +29,8 @@ const MAX_AHEAD_BYTES: usize = 1 << 30;
 /// A verb that works in stages gives the partitions of its scan, with fewer rows, or with pieces of rows; a union those of its
 /// branches, one branch after the other. Pieces of a row have its position and are in one partition, where they stand in the
 /// order of further columns.
-/// Leaves alone merges with a limit, and of partitions that are not those of a scan: after a
-/// repartitioning, neighbours lie apart.
+/// Leaves alone merges with a limit, by a column that does not tell rows apart, and of partitions that are not those of a
+/// scan: after a repartitioning, neighbours lie apart.
 #[derive(Debug)]
 pub struct GatherInOrder {
     /// What may be in memory at once; an eighth of it waits here.
@@ -47,7 +47,10 @@ impl PhysicalOptimizerRule for GatherInOrder {
             let schema = merge.input().schema();
             let field = schema.field(column.index());
             let is_known = matches!(field.data_type(), DataType::UInt64 | DataType::Decimal128(38, 0));
-            let is_forward = is_position(column.name()) && is_known && !key.options.descending;
+            // An outer join with nothing on one side leaves a position that is null, or the same, for all rows.
+            let is_constant = merge.input().equivalence_properties().is_expr_constant(&key.expr).is_some();
+            let tells_rows_apart = is_known && !field.is_nullable() && !is_constant;
+            let is_forward = is_position(column.name()) && tells_rows_apart && !key.options.descending;
             let scans = scans_of_partitions(merge.input()).filter(|_| is_forward && merge.fetch().is_none());
             let Some(scans) = scans else { return Ok(Transformed::no(node)) };
             // Each partition may be a split ahead, and begin with the next.
