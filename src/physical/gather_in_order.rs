@@ -46,10 +46,15 @@ impl PhysicalOptimizerRule for GatherInOrder {
             let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(Transformed::no(node)) };
             let schema = merge.input().schema();
             let field = schema.field(column.index());
-            let is_known = matches!(field.data_type(), DataType::UInt64 | DataType::Decimal128(38, 0));
+            let is_known = match field.data_type() {
+                DataType::UInt64 => !field.is_nullable(),
+                // Of a union, which numbers its branches; no row is without a number, whatever the type says.
+                DataType::Decimal128(38, 0) => true,
+                _ => false,
+            };
             // An outer join with nothing on one side leaves a position that is null, or the same, for all rows.
             let is_constant = merge.input().equivalence_properties().is_expr_constant(&key.expr).is_some();
-            let tells_rows_apart = is_known && !field.is_nullable() && !is_constant;
+            let tells_rows_apart = is_known && !is_constant;
             let is_forward = is_position(column.name()) && tells_rows_apart && !key.options.descending;
             let scans = scans_of_partitions(merge.input()).filter(|_| is_forward && merge.fetch().is_none());
             let Some(scans) = scans else { return Ok(Transformed::no(node)) };
