@@ -18,6 +18,7 @@ use crate::Config;
 use crate::physical::WriteTarget;
 use crate::sinks::{ColumnType, Format as SinkFormat, InputFile, RunFacts};
 use crate::sources::{FileTable, Format};
+use crate::store::is_file;
 use crate::verb::VerbNode;
 use crate::verbs::write::Write;
 use crate::{Error, Result};
@@ -26,6 +27,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::{Join, LogicalPlan, TableScan};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What there is to do for a query with `INTO`.
@@ -95,6 +97,11 @@ impl Sources {
     fn visit(&mut self, plan: &LogicalPlan) -> Result<()> {
         let (growing, fixed) = inputs_of(plan)?;
         if let Some(table) = file_table(plan) {
+            if let Some((name, ..)) = table.files().find(|(name, ..)| !is_file(Path::new(name))) {
+                let told =
+                    format!("--incremental goes by names of files, and '{name}' is standard input, a pipe or a device");
+                return Err(Error::Data(told));
+            }
             self.growing.extend(files_of(&table));
             self.has_columns |= table.format() != Format::JsonLines;
         }
@@ -116,10 +123,8 @@ fn inputs_of(plan: &LogicalPlan) -> Result<(Vec<&LogicalPlan>, Vec<&LogicalPlan>
         LogicalPlan::Projection(_)
         | LogicalPlan::Filter(_)
         | LogicalPlan::SubqueryAlias(_)
-        | LogicalPlan::Unnest(_) => {
-            return Ok((plan.inputs(), vec![]));
-        }
-        LogicalPlan::Union(_) => return Ok((plan.inputs(), vec![])),
+        | LogicalPlan::Unnest(_)
+        | LogicalPlan::Union(_) => return Ok((plan.inputs(), vec![])),
         LogicalPlan::Join(Join { join_type, left, right, .. }) => match join_type {
             JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
                 return Ok((vec![left], vec![right]));

@@ -215,5 +215,9 @@ fn a_query_that_looks_at_all_rows_together_is_refused_at_once() {
         let wrong = folder.run(&["query", "--incremental", "-e", &query]).wrong();
         assert!(wrong.contains(told), "{verbs}: {wrong}");
     }
+    // Each time it holds something else, under one name.
+    let arguments = ["query", "--incremental", "-e", "FROM '-' |> INTO 'made/'"];
+    let wrong = folder.run_with(&arguments, "{\"id\": 1}\n").wrong();
+    assert!(wrong.contains("'-' is standard input"), "{wrong}");
     assert!(folder.names().iter().all(|name| !name.starts_with("made")), "{:?}", folder.names());
 }
