@@ -236,16 +236,13 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     }
     let aggregate = plan.downcast_ref::<AggregateExec>().filter(|_| !is_partial(plan))?;
     let groups: Vec<&str> = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
-    // `DISTINCT` is planned as grouping by all columns, with at most the hidden position of the first row beside;
-    // `DISTINCT ON` with the first values of all columns too.
+    // `DISTINCT` is planned as grouping by all columns, with at most the hidden position of the first row beside.
     let functions = aggregate.aggr_expr();
     let are_hidden = functions.iter().all(|function| function.name().starts_with('_'));
     let is_distinct = are_hidden && functions.len() <= 1;
-    let is_distinct_on = are_hidden && functions.iter().any(|function| function.fun().name() == "first_value");
     Some(match groups.as_slice() {
         [] => "AGGREGATE".to_string(),
         groups if is_distinct => format!("DISTINCT {}", groups.join(", ")),
-        groups if is_distinct_on => format!("DISTINCT ON ({})", groups.join(", ")),
         groups => format!("GROUP BY {}", groups.join(", ")),
     })
 }

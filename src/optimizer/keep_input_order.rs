@@ -36,6 +36,9 @@ use std::sync::Arc;
 /// ascend. `None` if the source cannot.
 pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> + Send + Sync>;
 
+/// Gives a verb over these rows that keeps the first of those with equal keys. `None` if they cannot be compared.
+pub type FirstRowsHook = Arc<dyn Fn(&LogicalPlan, &[Expr]) -> Result<Option<VerbNode>> + Send + Sync>;
+
 /// Makes the order of the output, and of what `LIMIT`, `SAMPLE`, `DEDUP` and `INTO` see, the order of the input.
 ///
 /// ```text
@@ -56,12 +59,14 @@ pub type PositionHook = Arc<dyn Fn(&Arc<dyn TableSource>) -> Option<Arc<dyn Tabl
 /// Correlated subqueries are not entered. A node that it does not know is an error.
 pub struct KeepInputOrder {
     position: PositionHook,
+    first_rows: FirstRowsHook,
 }
 
 impl KeepInputOrder {
-    /// A rule that asks `position` for sources with positions. Belongs after type coercion.
-    pub fn new(position: PositionHook) -> Self {
-        Self { position }
+    /// A rule that asks `position` for sources with positions, and `first_rows` for what `DISTINCT ON` does. Belongs after
+    /// type coercion.
+    pub fn new(position: PositionHook, first_rows: FirstRowsHook) -> Self {
+        Self { position, first_rows }
     }
 }
 
@@ -73,7 +78,8 @@ impl fmt::Debug for KeepInputOrder {
 
 impl AnalyzerRule for KeepInputOrder {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        Walk { position: &self.position, n_names: Cell::new(carried::n_names_taken(&plan)?) }.root(plan)
+        let n_names = Cell::new(carried::n_names_taken(&plan)?);
+        Walk { position: &self.position, first_rows: &self.first_rows, n_names }.root(plan)
     }
 
     fn name(&self) -> &str {
@@ -84,6 +90,7 @@ impl AnalyzerRule for KeepInputOrder {
 /// One walk over one plan.
 struct Walk<'a> {
     position: &'a PositionHook,
+    first_rows: &'a FirstRowsHook,
     /// Hidden columns are numbered, so that no two in a plan are called the same.
     n_names: Cell<usize>,
 }
@@ -236,7 +243,11 @@ impl Walk<'_> {
             let is_named_so = own_qualifier.as_ref() == qualifier && own_name == *field.name();
             if is_named_so { expr } else { expr.alias_qualified(qualifier.cloned(), field.name()) }
         };
-        let mut exprs: Vec<Expr> = projection.expr.into_iter().zip(projection.schema.iter()).map(named).collect();
+        self.project(input, projection.expr.into_iter().zip(projection.schema.iter()).map(named).collect())
+    }
+
+    /// The plan with these columns, and what tells the order of its rows.
+    fn project(&self, input: Carried, mut exprs: Vec<Expr>) -> Result<Carried> {
         let schema = Arc::clone(input.plan.schema());
         let order = input.order.map(|order| order.map_indices(|index| self.carry(&mut exprs, &schema, index)));
         let plan = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(input.plan))?);
@@ -319,12 +330,18 @@ impl Walk<'_> {
             let rows = self.sorted(node.rows().clone())?;
             return Ok(Carried::known(node.over(rows)?.into_plan(), Order::of(vec![]).already_sorted()));
         }
+        let inputs = node.inputs.iter().map(|input| self.visit(input.clone())).collect::<Result<_>>()?;
+        self.verb_over(node, inputs)
+    }
+
+    /// The verb of a node over inputs that have been visited.
+    fn verb_over(&self, node: &VerbNode, visited: Vec<Carried>) -> Result<Carried> {
+        let effect = node.verb.order();
         let mut inputs = vec![];
-        for (number, input) in node.inputs.iter().enumerate() {
-            let input = self.visit(input.clone())?;
+        for (number, input) in visited.into_iter().enumerate() {
             // Partitions that ascend in a position need not come together; where they do not, the executor asks for it.
             let is_position = input.order.as_ref().is_some_and(|order| order.spans.is_some());
-            let stays = effect.keeps_partitions() && number == 0 && is_position;
+            let stays = effect.takes_partitions() && number == 0 && is_position;
             inputs.push(if stays || effect == RowOrder::Indifferent { input } else { input.sorted() });
         }
         let mut rows = inputs.remove(0);

@@ -18,6 +18,7 @@ use crate::optimizer::{
     KeepDropped, KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
+use crate::verbs::dedup::first_rows;
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{
@@ -139,7 +140,7 @@ fn build(
         .with_analyzer_rule(Arc::new(NameOuterColumns))
         .with_analyzer_rule(Arc::new(ComputeInTurn))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
-        .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position))))
+        .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position), Arc::new(first_rows))))
         .with_analyzer_rule(Arc::new(KeepDropped));
     for rule in optional_logical_rules().into_iter().filter(|rule| config.uses_rule(rule.name())) {
         builder = builder.with_optimizer_rule(rule);

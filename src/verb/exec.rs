@@ -2,7 +2,7 @@
 //!
 //! Invariant: a verb that depends on the order of its rows asks for that order. It takes one partition of each input, unless it
 //! can do its work in stages and each partition of the rows has the positions of a scan in ascending order: then it takes
-//! the partitions as they are, and gives as many, in the same order.
+//! the partitions as they are, and gives as many, in the same order, or one in an order of its own.
 
 use super::node::number_field;
 use super::order::RowOrder;
@@ -71,7 +71,7 @@ pub trait SetOperator: Any + fmt::Debug + Send + Sync {
         false
     }
 
-    /// Begins to run: a stream for each partition of the rows.
+    /// Begins to run: a stream for each partition of the rows, or one if they do not stay in theirs.
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>>;
 }
 
@@ -83,6 +83,8 @@ pub struct Start<'a> {
     pub others: Vec<SendableRecordBatchStream>,
     /// The column that puts rows of several partitions in order.
     pub position: Option<usize>,
+    /// How many streams of rows come out.
+    pub n_outputs: usize,
     /// Where columns are.
     pub layout: &'a Layout,
     /// What comes out.
@@ -145,7 +147,7 @@ impl VerbExec {
     /// `operator` over its inputs, the rows first.
     pub fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, operator: Arc<dyn SetOperator>, layout: Layout) -> Self {
         let is_planned_over_partitions =
-            operator.order().keeps_partitions() && position_of_partitions(&inputs[0], &layout).is_some();
+            operator.order().takes_partitions() && position_of_partitions(&inputs[0], &layout).is_some();
         Self::with(inputs, operator, layout, is_planned_over_partitions)
     }
 
@@ -157,7 +159,8 @@ impl VerbExec {
     ) -> Self {
         let rows = &inputs[0];
         let position = position_of_partitions(rows, &layout).filter(|_| is_planned_over_partitions);
-        let n_partitions = position.map_or(1, |_| rows.output_partitioning().partition_count());
+        let keeps_partitions = position.is_some() && operator.order().keeps_partitions();
+        let n_partitions = if keeps_partitions { rows.output_partitioning().partition_count() } else { 1 };
         let properties = Arc::new(PlanProperties::new(
             order_of_output(rows, operator.order(), &layout),
             Partitioning::UnknownPartitioning(n_partitions),
@@ -170,6 +173,11 @@ impl VerbExec {
 
     /// Whether each partition has the rows of one partition of its input, or what became of them, in their order.
     pub fn keeps_partitions(&self) -> bool {
+        self.takes_partitions() && self.operator.order().keeps_partitions()
+    }
+
+    /// Whether the rows come in partitions.
+    fn takes_partitions(&self) -> bool {
         self.position.is_some()
     }
 
@@ -200,7 +208,7 @@ impl VerbExec {
 
     fn start(&self, context: Arc<TaskContext>) -> Result<Vec<SendableRecordBatchStream>> {
         let n_partitions = |input: &Arc<dyn ExecutionPlan>| input.output_partitioning().partition_count();
-        let is_whole = |(number, input)| n_partitions(input) == 1 || (number == 0 && self.keeps_partitions());
+        let is_whole = |(number, input)| n_partitions(input) == 1 || (number == 0 && self.takes_partitions());
         if !self.inputs.iter().enumerate().all(is_whole) {
             return Err(crate::bug!("{} needs its input in one partition", self.operator.name()).into());
         }
@@ -211,7 +219,8 @@ impl VerbExec {
         let others = others.collect::<Result<_>>()?;
         let (schema, node) = (self.schema(), self.id());
         let (layout, metrics, position) = (&self.layout, &self.metrics, self.position);
-        self.operator.start(Start { rows, others, position, layout, schema, context, metrics, node })
+        let n_outputs = self.properties.partitioning.partition_count();
+        self.operator.start(Start { rows, others, position, n_outputs, layout, schema, context, metrics, node })
     }
 }
 
@@ -308,7 +317,7 @@ impl ExecutionPlan for VerbExec {
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let mut required = vec![Distribution::SinglePartition; self.inputs.len()];
-        if self.keeps_partitions() {
+        if self.takes_partitions() {
             required[0] = Distribution::UnspecifiedDistribution;
         }
         InputDistributionRequirements::new(required)

@@ -17,7 +17,7 @@ pub enum RowOrder {
     Keeps,
     /// The same; a row may become several, which come one after the other in its place, and are numbered.
     Splits,
-    /// The order decides; rows come in another one, and are numbered.
+    /// The order decides; rows come in another one, in one stream, and are numbered. They may come in partitions.
     Makes,
     /// The order is that of what is written; no rows come out, only the columns that the verb adds.
     Ends,
@@ -29,7 +29,12 @@ impl RowOrder {
         matches!(self, RowOrder::Splits | RowOrder::Makes)
     }
 
-    /// The verb works in stages: rows may come in partitions, and stay in them.
+    /// The verb works in stages: rows may come in partitions that ascend in one position.
+    pub fn takes_partitions(self) -> bool {
+        self.keeps_partitions() || self == RowOrder::Makes
+    }
+
+    /// Rows that come in partitions stay in them.
     pub fn keeps_partitions(self) -> bool {
         matches!(self, RowOrder::Keeps | RowOrder::Splits)
     }

@@ -42,23 +42,13 @@ pub(super) struct Working {
     pub rows: Vec<Input>,
     /// What else it reads.
     pub others: Vec<Input>,
-    /// As many as there are partitions.
+    /// One for each partition of the rows, or one in all.
     pub outputs: Vec<Output>,
     /// Ends all inputs.
     pub stop: Stop,
 }
 
-impl Working {
-    /// For a verb that takes its rows in one stream.
-    pub fn one(&mut self) -> Result<(Input, Output)> {
-        match (self.rows.pop(), self.outputs.pop(), self.rows.is_empty()) {
-            (Some(input), Some(output), true) => Ok((input, output)),
-            _ => Err(bug!("rows came in {} partitions", self.rows.len() + 1)),
-        }
-    }
-}
-
-/// Runs `work` on a thread of its own. Gives its outputs, one for each partition of the rows.
+/// Runs `work` on a thread of its own. Gives its outputs.
 pub(super) fn on_working_threads(
     start: Start<'_>,
     work: impl FnOnce(Working, &TaskContext) -> Result<()> + Send + 'static,
@@ -72,9 +62,9 @@ pub(super) fn on_working_threads(
     };
     let rows: Vec<Input> = start.rows.into_iter().map(&mut input).collect();
     let others: Vec<Input> = start.others.into_iter().map(&mut input).collect();
-    let n_open = Arc::new(AtomicUsize::new(rows.len()));
+    let n_open = Arc::new(AtomicUsize::new(start.n_outputs));
     let (mut outputs, mut queues) = (vec![], vec![]);
-    for partition in 0..rows.len() {
+    for partition in 0..start.n_outputs {
         let (queue, receiver) = mpsc::channel(QUEUE_BATCHES);
         let n_rows = MetricBuilder::new(start.metrics).output_rows(partition);
         let is_complete = Arc::new(AtomicBool::new(false));

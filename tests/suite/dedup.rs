@@ -82,7 +82,7 @@ fn write_shards(folder: &Path, documents: &[Value], shards: &[usize]) {
     }
 }
 
-const METHODS: [&str; 12] = [
+const METHODS: [&str; 14] = [
     "DEDUP EXACT ON text",
     "DEDUP EXACT ON text WITH (verify = true) KEEP LAST",
     "DEDUP EXACT ON score, text KEEP NONE",
@@ -95,6 +95,8 @@ const METHODS: [&str; 12] = [
     "DEDUP LINES ON text",
     "DEDUP SENTENCES ON text WITH (span = 1, min_document_words = 0, min_document_units = 0)",
     "DEDUP SUBSTRING ON text WITH (min_length = 'tokens:30')",
+    "DISTINCT ON (text)",
+    "DISTINCT ON (score, words(text) % 3)",
 ];
 
 #[test]

@@ -78,7 +78,7 @@ fn outputs_rejects_and_ledgers_are_the_same_bytes_with_any_splits_threads_and_me
 }
 
 #[test]
-fn a_sample_is_the_same_rows_with_any_threads_and_memory() {
+fn samples_and_shuffles_are_the_same_rows_with_any_threads_and_memory() {
     let folder = Folder::new();
     write_corpus(&folder);
     let query = "
@@ -86,14 +86,16 @@ fn a_sample_is_the_same_rows_with_any_threads_and_memory() {
         LET kept = FROM 'in/' |> WHERE words(text) > 4;
         FROM kept |> SAMPLE 50 PERCENT SEED 3 |> INTO 'out/a.jsonl';
         FROM kept |> DEDUP FUZZY ON text |> SAMPLE 40 ROWS |> EXTEND words(text) AS n |> INTO 'out/b.jsonl';
-        FROM kept |> UNION ALL 'in/a.jsonl' |> SAMPLE 40 ROWS |> WHERE id > 3 |> INTO 'out/c.jsonl';";
+        FROM kept |> UNION ALL 'in/a.jsonl' |> SAMPLE 40 ROWS |> WHERE id > 3 |> INTO 'out/c.jsonl';
+        FROM kept |> SHUFFLE SEED 3 |> DISTINCT ON (lang, id % 40) |> INTO 'out/d.jsonl';
+        FROM kept |> UNION ALL 'in/a.jsonl' |> SHUFFLE |> INTO 'out/e.jsonl';";
     folder.write("q.cql", query);
     let mut expected = None;
     for (threads, memory) in [("1", "8GB"), ("2", "256MB"), ("16", "8GB")] {
         folder.run(&["query", "--quiet", "--threads", threads, "--memory", memory, "q.cql"]).ok();
         let mut found = outputs(&folder);
         found.retain(|name, _| !name.contains("manifest"));
-        assert!(found.len() == 3 && found.values().all(|file| !file.is_empty()), "{:?}", found.keys());
+        assert!(found.len() == 5 && found.values().all(|file| !file.is_empty()), "{:?}", found.keys());
         assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{threads} {memory}");
         std::fs::remove_dir_all(folder.path().join("out")).unwrap();
     }

@@ -1,14 +1,15 @@
 //! The first of equal rows: `DISTINCT` and `DISTINCT ON`.
 //!
-//! Both become a grouping with the position of each group's first row, which is the order of what comes out.
+//! `DISTINCT` becomes a grouping with the position of each group's first row, which is the order of what comes out.
 
 use super::Walk;
-use super::carried::{Carried, Key, Order, column};
+use super::carried::{Carried, Key, Order};
+use arrow::datatypes::FieldRef;
+use datafusion::common::TableReference;
 use datafusion::error::Result;
 use datafusion::functions_aggregate::expr_fn::min;
-use datafusion::functions_aggregate::first_last::first_value;
 use datafusion::logical_expr::expr_rewriter::normalize_cols;
-use datafusion::logical_expr::{Aggregate, Distinct, DistinctOn, Expr, LogicalPlan, Projection};
+use datafusion::logical_expr::{Aggregate, Distinct, DistinctOn, Expr, LogicalPlan};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -32,8 +33,8 @@ impl Walk<'_> {
     }
 
     /// ```text
-    /// DistinctOn: on k, select x   ⇒   Projection: x, position
-    ///                                    Aggregate: group by k, first_value(x ORDER BY position), min(position)
+    /// DistinctOn: on k, select x   ⇒   Projection: x
+    ///                                    a verb that keeps the first row for each k
     /// ```
     /// `ORDER BY`, if it is there, decides which row of a group is the first.
     pub(super) fn distinct_on(&self, distinct: DistinctOn) -> Result<Carried> {
@@ -43,31 +44,23 @@ impl Walk<'_> {
             let (plan, order) = self.order_by(input, by)?;
             input = Carried::known(plan, order);
         }
-        if input.order.is_none() {
-            let distinct = DistinctOn::try_new(on_expr, select_expr, None, Arc::new(input.plan))?;
-            return Ok(Carried::unknown(LogicalPlan::Distinct(Distinct::On(distinct))));
-        }
-        let (input, position, spans) = self.position(input)?;
-        let in_order = vec![position.clone().sort(true, false)];
-        let mut firsts: Vec<Expr> = normalize_cols(select_expr, &input)?
-            .into_iter()
-            .map(|expr| first_value(expr, in_order.clone()).alias(self.name()))
-            .collect();
-        firsts.push(min(position).alias(self.name()));
-        let mut groups = normalize_cols(on_expr, &input)?;
+        let mut keys = normalize_cols(on_expr, &input.plan)?;
         let mut seen = HashSet::new();
-        groups.retain(|key| seen.insert(key.clone()));
-        let n_groups = groups.len();
-        let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(input), groups, firsts)?);
-        let names = schema.iter().enumerate();
-        let mut columns: Vec<Expr> = names
-            .map(|(at, (qualifier, field))| {
-                column(plan.schema(), n_groups + at).alias_qualified(qualifier.cloned(), field.name())
-            })
-            .collect();
-        let n_columns = columns.len();
-        columns.push(column(plan.schema(), n_groups + n_columns));
-        let plan = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?);
-        Ok(Carried::known(plan, Order::of(vec![Key::ascending(n_columns)]).of_positions(spans)))
+        keys.retain(|key| seen.insert(key.clone()));
+        let first_rows = match &input.order {
+            Some(_) => (self.first_rows)(&input.plan, &keys)?,
+            None => None,
+        };
+        let Some(node) = first_rows else {
+            let distinct = DistinctOn::try_new(keys, select_expr, None, Arc::new(input.plan))?;
+            return Ok(Carried::unknown(LogicalPlan::Distinct(Distinct::On(distinct))));
+        };
+        let rows = Carried { plan: node.rows().clone(), order: input.order };
+        let first_rows = self.verb_over(&node, vec![rows])?;
+        let columns = normalize_cols(select_expr, &first_rows.plan)?;
+        let named = |(expr, (qualifier, field)): (Expr, (Option<&TableReference>, &FieldRef))| {
+            expr.alias_qualified(qualifier.cloned(), field.name())
+        };
+        self.project(first_rows, columns.into_iter().zip(schema.iter()).map(named).collect())
     }
 }

@@ -9,6 +9,7 @@ pub(in crate::verbs) mod exec;
 mod read;
 mod verb;
 
+pub use bind::first_rows::first_rows;
 pub use exec::{Comparisons, DedupColumns, Deduplication};
 pub use verb::{Dedup, DedupRequest};
 

@@ -43,6 +43,8 @@ pub struct DedupRequest {
     pub compared: Vec<Column>,
     /// How many rows the user expects, for EXPLAIN's figures.
     pub documents: Option<u64>,
+    /// Nobody is told of clusters (`DISTINCT ON`), so a copy may go as soon as it is read.
+    pub forgets_copies: bool,
 }
 
 impl DedupRequest {

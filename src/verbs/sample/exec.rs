@@ -13,11 +13,10 @@
 
 use super::verb::{Sample, SampleAmount};
 use crate::exec::slice_bytes;
-use crate::sources::is_position;
 use crate::verb::{RowOrder, SetOperator, Start, Verb};
-use arrow::array::{AsArray, BooleanArray, RecordBatch, UInt64Array};
+use crate::verbs::row_keys::{Key, RowKeys};
+use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
-use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -28,7 +27,6 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Sendable
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, PoisonError};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 impl SetOperator for Sample {
     fn name(&self) -> &'static str {
@@ -64,69 +62,17 @@ impl SetOperator for Sample {
     }
 }
 
-/// What decides about a row: its number, and what tells it from others with the same number.
-type Key = (u64, Row);
-
-/// The position of a row, and which of the rows with that position it is: `UNNEST` makes several.
-type Row = (u64, u64);
-
-fn number(seed: u64, (position, repeat): Row) -> u64 {
-    match repeat {
-        0 => xxh3_64_with_seed(&position.to_le_bytes(), seed),
-        _ => xxh3_64_with_seed([position.to_le_bytes(), repeat.to_le_bytes()].as_flattened(), seed),
-    }
-}
-
-/// Tells rows of one partition apart, the same way however rows come in partitions and batches.
-struct Rows {
-    seed: u64,
-    /// The column with the positions. Without one, there is one partition, and rows are counted.
-    position: Option<usize>,
-    /// The row that came last.
-    last: Option<Row>,
-}
-
-impl Rows {
-    fn new(start: &Start<'_>, seed: u64) -> Self {
-        // What decides is the order that was asked for, not whether rows come in partitions: it must be the same for all threads.
-        let position = match start.layout.orders.first().map(Vec::as_slice) {
-            Some([(index, options)]) if !options.descending => Some(*index),
-            _ => None,
-        };
-        let schema = start.rows_schema();
-        let position = position.filter(|index| {
-            let field = schema.field(*index);
-            is_position(field.name()) && *field.data_type() == DataType::UInt64 && !field.is_nullable()
-        });
-        Self { seed, position, last: None }
-    }
-
-    /// The keys of the next rows.
-    fn keys(&mut self, batch: &RecordBatch) -> Vec<Key> {
-        let positions = self.position.and_then(|index| batch.column(index).as_primitive_opt::<UInt64Type>());
-        let mut next = |place: usize| {
-            let row = match (positions, self.last) {
-                (Some(positions), Some((last, repeat))) if positions.value(place) == last => (last, repeat + 1),
-                (Some(positions), _) => (positions.value(place), 0),
-                (None, last) => (last.map_or(0, |(last, _)| last + 1), 0),
-            };
-            self.last = Some(row);
-            (number(self.seed, row), row)
-        };
-        (0..batch.num_rows()).map(&mut next).collect()
-    }
-}
-
 /// The rows whose numbers lie below a limit.
 fn kept_part(start: Start<'_>, seed: u64, limit: u128) -> Vec<SendableRecordBatchStream> {
-    let begin = |start: &Start<'_>, partition| (Rows::new(start, seed), BaselineMetrics::new(start.metrics, partition));
+    let begin =
+        |start: &Start<'_>, partition| (RowKeys::new(start, seed), BaselineMetrics::new(start.metrics, partition));
     let begun: Vec<_> = (0..start.rows.len()).map(|partition| begin(&start, partition)).collect();
     let schema = start.schema;
     let partitions = start.rows.into_iter().zip(begun).map(|(rows, (mut numbered, metrics))| {
         let kept = rows.map(move |batch| {
             let _timer = metrics.elapsed_compute().timer();
             let batch = batch?;
-            let keys = numbered.keys(&batch);
+            let keys = numbered.next(&batch);
             let keep: BooleanArray = keys.iter().map(|(number, _)| Some(u128::from(*number) < limit)).collect();
             let kept = filter_record_batch(&batch, &keep)?;
             metrics.record_output(kept.num_rows());
@@ -142,7 +88,7 @@ fn kept_part(start: Start<'_>, seed: u64, limit: u128) -> Vec<SendableRecordBatc
 fn kept_rows(start: Start<'_>, seed: u64, n_rows: u64) -> Vec<SendableRecordBatchStream> {
     let chosen = Arc::new(Chosen { n_rows, keys: Mutex::default() });
     let held = |partition| Held {
-        rows: Rows::new(&start, seed),
+        rows: RowKeys::new(&start, seed),
         chosen: Arc::clone(&chosen),
         batches: vec![],
         n_kept: 0,
@@ -205,7 +151,7 @@ impl Chosen {
 
 /// The rows of one partition that are in the sample so far.
 struct Held {
-    rows: Rows,
+    rows: RowKeys,
     chosen: Arc<Chosen>,
     /// Rows with their keys, and perhaps rows that have been replaced since.
     batches: Vec<(Vec<Key>, RecordBatch)>,
@@ -229,7 +175,7 @@ impl Held {
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
         let timer = self.metrics.elapsed_compute().clone();
         let _timer = timer.timer();
-        let keys = self.rows.keys(batch);
+        let keys = self.rows.next(batch);
         let largest = self.chosen.offer(&keys);
         let is_chosen = |key: &Key| largest.is_none_or(|largest| *key <= largest);
         let places: Vec<usize> = (0..keys.len()).filter(|place| is_chosen(&keys[*place])).collect();
@@ -286,9 +232,9 @@ mod tests {
     use super::*;
     use crate::verb::{Layout, VerbExec};
     use crate::verbs::sample::Percent;
-    use arrow::array::Int64Array;
+    use arrow::array::{AsArray, Int64Array};
     use arrow::compute::SortOptions;
-    use arrow::datatypes::{Field, Int64Type, Schema};
+    use arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt64Type};
     use datafusion::datasource::memory::{DataSourceExec, MemorySourceConfig};
     use datafusion::execution::runtime_env::RuntimeEnvBuilder;
     use datafusion::physical_expr::expressions::Column;

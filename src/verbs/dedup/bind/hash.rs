@@ -34,7 +34,7 @@ pub(in crate::verbs) fn has_key(kind: &DataType) -> bool {
 }
 
 /// The type that values are hashed as.
-fn plain(kind: &DataType) -> DataType {
+pub(super) fn plain(kind: &DataType) -> DataType {
     match kind {
         DataType::Dictionary(_, value) => plain(value),
         DataType::Null => DataType::Utf8,

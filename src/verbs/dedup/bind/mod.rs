@@ -12,6 +12,7 @@
 
 pub(in crate::verbs) mod asked;
 pub(in crate::verbs) mod cql;
+pub(in crate::verbs) mod first_rows;
 mod hash;
 pub(in crate::verbs) mod label;
 pub(in crate::verbs) mod methods;

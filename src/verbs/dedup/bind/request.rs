@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 use std::sync::Arc;
 
 /// The column that names documents unless another is chosen.
-const ID_COLUMN: &str = "id";
+pub(super) const ID_COLUMN: &str = "id";
 
 /// The columns that a method may add.
 const EXTRA: [(&str, ExtraColumn); 4] = [
@@ -128,6 +128,7 @@ pub(in crate::verbs) fn bind_dedup(
         hidden: hidden.columns(),
         compared,
         documents,
+        forgets_copies: false,
     };
     verb_plan(Dedup { request: Arc::new(request), wants_dropped: false }, vec![hidden.project(plan)?])
 }

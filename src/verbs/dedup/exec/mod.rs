@@ -17,6 +17,7 @@
 mod against;
 pub(in crate::verbs) mod apply;
 mod contents;
+mod copies;
 mod fates;
 mod keys;
 mod near_kept;

@@ -10,6 +10,7 @@
 
 use super::against::{SeenBefore, conclude};
 use super::contents::{Content, Contents, Marks};
+use super::copies::Copies;
 use super::fates;
 use super::keys::{Keys, SortedKeys};
 use super::near_kept;
@@ -54,8 +55,10 @@ fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Res
     let read = in_parallel(stop, rows, |number, mut input| {
         let mut keys = shared.of_partition(work, number)?;
         let mut partition = Partition::new(work, budgets)?;
+        let mut copies = Copies::new(work, &budgets.keys)?;
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();
+            let batch = copies.leave_out(batch)?;
             keys.push(&batch, partition.n_rows())?;
             partition.push(batch)?;
         }
