@@ -66,6 +66,11 @@ pub use exec::Report;
 pub use session::{Compiled, ExplainFormat, Language, Plan, Run, Session, Stage};
 pub use syntax::ast::Script;
 
+/// The examples of `docs/library.md` run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;
+
 /// What the `curator` program, the tests and the benchmarks of this package use beyond the interface. They are compiled
 /// as users of the library, so they can only reach what is public; nothing here is promised to anyone else.
 #[doc(hidden)]
