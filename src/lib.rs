@@ -81,7 +81,7 @@ pub mod internals {
     pub use crate::diag::render;
     pub use crate::exec::OutputFile;
     pub use crate::gpu::{Compiler, Form, Precompiled, Program, Type, Value};
-    pub use crate::ops::{Needs, Stage as PassStage, device_tables};
+    pub use crate::ops::{Needs, PassStage, device_tables};
     pub use crate::sinks::{RejectsFolder, RunFacts};
     pub use crate::sources::{FileScanExec, RejectLog, SplitShare};
     pub use crate::store::{Location, Outbox};

@@ -35,7 +35,7 @@ use incremental::Increment;
 pub use journal::{ScriptOrigin, UnfinishedRun};
 use std::sync::Arc;
 use std::time::Instant;
-use work::{Begun, Purpose, Work};
+use work::{Begun, Purpose, RunWork};
 
 /// The language a text is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -368,7 +368,7 @@ impl Session {
                 SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
             let schema = stream.schema();
-            let work = Work::of_rows(RejectLog::new(None, self.config.strict));
+            let work = RunWork::of_rows(RejectLog::new(None, self.config.strict));
             let opened = self.opened.clone();
             return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware: None });
         }
@@ -391,12 +391,12 @@ impl Session {
         let chains = exec::checkpointed_chains(&physical);
         let is_share = share.is_some();
         let begun = match (physical::write_of(&plan.logical), share) {
-            (Some(write), None) => Work::begin(self, plan, &write, purpose, chains)?,
-            (Some(write), Some(share)) => Work::begin_share(self, plan, &write, chains, share).await?,
+            (Some(write), None) => RunWork::begin(self, plan, &write, purpose, chains)?,
+            (Some(write), Some(share)) => RunWork::begin_share(self, plan, &write, chains, share).await?,
             (None, Some(_)) => {
                 return Err(Error::Data("a share of a run needs a query that writes: its last verb is INTO".into()));
             }
-            (None, None) => Begun::Work(Box::new(Work::of_rows(RejectLog::new(None, self.config.strict)))),
+            (None, None) => Begun::Work(Box::new(RunWork::of_rows(RejectLog::new(None, self.config.strict)))),
         };
         let work = match begun {
             Begun::Work(work) => *work,
@@ -422,7 +422,7 @@ impl Session {
     fn run_of_nothing(&self, told: String, started: Instant) -> Run {
         let schema = Arc::new(Schema::empty());
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
-        let work = Work::of_rows(RejectLog::new(None, self.config.strict));
+        let work = RunWork::of_rows(RejectLog::new(None, self.config.strict));
         work.log().note(told);
         Run { schema, stream, plans: vec![], work, writes: true, started, opened: self.opened.clone(), hardware: None }
     }
@@ -464,7 +464,7 @@ pub struct Run {
     stream: SendableRecordBatchStream,
     /// What is executed: of a share of a run, the parts of its plan whose work is kept.
     plans: Vec<Arc<dyn ExecutionPlan>>,
-    work: Work,
+    work: RunWork,
     writes: bool,
     started: Instant,
     opened: Arc<OpenedFiles>,

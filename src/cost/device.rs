@@ -8,7 +8,7 @@
 //! for which operators say themselves what they cost.
 
 use super::profile::Device;
-use crate::ops::Stage;
+use crate::ops::PassStage;
 
 /// The bytes of a document of which nothing is known.
 pub const TEXT_BYTES_PER_ROW: f64 = 2_000.0;
@@ -21,7 +21,7 @@ const OPERATION_INSTRUCTIONS_PER_ROW: f64 = 32.0 * 4.0;
 
 /// How many documents there are, and how long they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rows {
+pub struct RowEstimate {
     /// How many.
     pub n_rows: f64,
     /// Bytes of the document, or of the column that is read.
@@ -30,7 +30,7 @@ pub struct Rows {
     pub n_rules: i32,
 }
 
-impl Rows {
+impl RowEstimate {
     /// From what is known of a source: its rows, the bytes of all its texts. What is not known is guessed from the rest.
     pub fn guess(n_rows: Option<f64>, text_bytes: Option<f64>) -> Self {
         let (n_rows, text_bytes) = match (n_rows, text_bytes) {
@@ -73,7 +73,7 @@ pub struct GpuWork {
 impl GpuWork {
     /// A walk over a document, together with everything that is read off it: `instructions_per_byte` are those besides
     /// the walk's, `scratch_bytes_per_byte` is the memory that its tables take. No stage: the text is read without a walk.
-    pub fn walk(stage: Option<Stage>, instructions_per_byte: f64, scratch_bytes_per_byte: f64) -> Self {
+    pub fn walk(stage: Option<PassStage>, instructions_per_byte: f64, scratch_bytes_per_byte: f64) -> Self {
         Self {
             instructions_per_byte: stage.map_or(0.0, walk_instructions_per_byte) + instructions_per_byte,
             instructions_per_row: WALK_INSTRUCTIONS_PER_ROW,
@@ -93,16 +93,16 @@ impl GpuWork {
 /// Instructions of single threads for each byte that a walk takes. A warp takes 32 of them at a time, whether or not all
 /// of its lanes have work. Counted by running the kernels' PTX over web pages of 3 kB: `words` 68, `lines` 103 | repeated
 /// lines 150 | words 220, pairs of words 241.
-pub fn walk_instructions_per_byte(stage: Stage) -> f64 {
+pub fn walk_instructions_per_byte(stage: PassStage) -> f64 {
     match stage {
-        Stage::Scan => 100.0,
-        Stage::Tables => 150.0,
-        Stage::Grams => 240.0,
+        PassStage::Scan => 100.0,
+        PassStage::Tables => 150.0,
+        PassStage::Grams => 240.0,
     }
 }
 
 /// Seconds of a kernel over `rows` on a device that has enough of them at a time, without copies and launches.
-pub fn gpu_seconds(device: &Device, work: &GpuWork, rows: &Rows) -> f64 {
+pub fn gpu_seconds(device: &Device, work: &GpuWork, rows: &RowEstimate) -> f64 {
     let instructions = work.instructions_per_row * rows.n_rows + work.instructions_per_byte * rows.text_bytes();
     let memory_bytes = work.memory_bytes_per_row * rows.n_rows + work.memory_bytes_per_byte * rows.text_bytes();
     (instructions / device.instructions_per_s()).max(memory_bytes / device.memory_bytes_per_s)
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn a_kernel_is_bound_by_instructions_or_by_memory() {
         let device = Profile::find("a100-40gb").unwrap().device.unwrap();
-        let rows = Rows { n_rows: 1e6, text_bytes_per_row: 2_000.0, n_rules: 0 };
-        let walk = gpu_seconds(&device, &GpuWork::walk(Some(Stage::Scan), 0.0, 0.0), &rows);
+        let rows = RowEstimate { n_rows: 1e6, text_bytes_per_row: 2_000.0, n_rules: 0 };
+        let walk = gpu_seconds(&device, &GpuWork::walk(Some(PassStage::Scan), 0.0, 0.0), &rows);
         assert!((walk - (100.0 * 2e9 + WALK_INSTRUCTIONS_PER_ROW * 1e6) / device.instructions_per_s()).abs() < 1e-9);
         let copying = GpuWork { memory_bytes_per_byte: 1e4, ..GpuWork::default() };
         assert!((gpu_seconds(&device, &copying, &rows) - 2e13 / device.memory_bytes_per_s).abs() < 1e-9);
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_a_source_is_guessed_from_what_is() {
-        let of_bytes = Rows::guess(None, Some(1e6));
+        let of_bytes = RowEstimate::guess(None, Some(1e6));
         assert_eq!((of_bytes.n_rows, of_bytes.text_bytes_per_row), (500.0, 2_000.0));
-        assert_eq!(Rows::guess(Some(10.0), Some(50.0)).text_bytes_per_row, 5.0);
-        assert_eq!(Rows::guess(Some(0.0), Some(0.0)).text_bytes(), 0.0);
+        assert_eq!(RowEstimate::guess(Some(10.0), Some(50.0)).text_bytes_per_row, 5.0);
+        assert_eq!(RowEstimate::guess(Some(0.0), Some(0.0)).text_bytes(), 0.0);
         let passed = |n: usize| (0..n).fold(of_bytes, |rows, _| rows.after_rule()).n_rows;
         assert_eq!([0, 1, 2, 100].map(|n| passed(n).round()), [500.0, 250.0, 177.0, 125.0]);
     }

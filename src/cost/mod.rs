@@ -14,7 +14,7 @@ mod reason;
 mod shipped;
 
 pub use calibrate::{Measured, Sample};
-pub use device::{GpuWork, Rows, TEXT_BYTES_PER_ROW, format_seconds, gpu_seconds, walk_instructions_per_byte};
+pub use device::{GpuWork, RowEstimate, TEXT_BYTES_PER_ROW, format_seconds, gpu_seconds, walk_instructions_per_byte};
 pub use expressions::{FunctionPrice, FunctionPrices, can_fail, ns_per_row};
 pub use pass::{in_pass_ns_per_row, pass_ns_per_row};
 pub use profile::{Cpu, Device, Link, ProbedDevice, Profile};

@@ -5,7 +5,7 @@
 
 use super::TEXT_BYTES_PER_ROW;
 use crate::logical::OperatorCall;
-use crate::ops::{Cost, Cpu, Needs, Stage};
+use crate::ops::{Cost, Cpu, Needs, PassStage};
 
 /// What a statistic adds to a pass that finds all it needs, as a share of its own cost.
 const FURTHER_STATISTIC: f64 = 0.1;
@@ -39,7 +39,7 @@ pub fn pass_ns_per_row<'c>(statistics: impl IntoIterator<Item = &'c OperatorCall
 pub fn in_pass_ns_per_row(call: &OperatorCall) -> f64 {
     let Cpu::Statistic(statistic) = &call.spec.cpu else { return 0.0 };
     let needs = (statistic.needs)(&call.args);
-    if needs == Needs::TEXT || needs.stage() != Stage::Scan {
+    if needs == Needs::TEXT || needs.stage() != PassStage::Scan {
         return 0.0;
     }
     let walk = Cost::ns_per_byte(needs.walk_ns_per_byte() + UNCERTAIN_NS_PER_BYTE);

@@ -7,8 +7,8 @@
 //! | pairs | 18 each, at most two for each key that was seen before | they are verified |
 //! | components | 4 a row, 8 from 2³² rows on | the clusters are known |
 //! | who stays, with `link = 'kept'` | a bit a row, and 16 for each band that a row shares | the clusters are known |
-//! | clusters | 27 a row that has a duplicate | the fates are known |
-//! | fates | 45 a row that has a duplicate | the end |
+//! | clusters | 27 a row that has a duplicate | the decisions are known |
+//! | decisions | 45 a row that has a duplicate | the end |
 //! | stored texts and keys of `KEEP BY`, for vectors values of `PER` | 8 a row and the bytes | they are read |
 //! | the order of `KEEP BY`, with `link = 'kept'` | 16 a row, 63 while it is sorted | the clusters are known |
 //!

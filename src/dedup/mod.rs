@@ -1,7 +1,7 @@
 //! Deduplication over keys: which rows belong together, which of them stays, and what is cut out of a text.
 //!
 //! ```text
-//! keys of rows ──groups──► pairs ──components──► clusters ──survivors──► the fate of each row
+//! keys of rows ──groups──► pairs ──components──► clusters ──survivors──► the decision of each row
 //!                    └──near_kept──► who stays, and who belongs to whom ──────┘
 //! ```
 //! Algorithms on numbers and texts: rows are counted from 0 in input order, also where they come in partitions
@@ -62,4 +62,4 @@ pub use spec::{
     Against, AgainstMode, Decontaminate, DecontaminateMode, Exact, ExtraColumn, Fuzzy, Keep, KeepWhich, Lines,
     LinesUnit, Link, Method, Semantic, SemanticKeep, SemanticLink, SpanLength, Substring,
 };
-pub use survivors::{Chooser, Fate, FateReader, Kept, Survivors};
+pub use survivors::{Chooser, Decision, DecisionReader, Kept, Survivors};

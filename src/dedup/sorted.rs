@@ -43,21 +43,21 @@ pub(super) struct Numbered {
 }
 
 /// Sorted records, or one record so many times.
-enum Run<const N: usize> {
+enum SortedRun<const N: usize> {
     Records { records: Vec<[u64; N]>, _claim: Claim },
     Same { record: [u64; N], n_times: u64 },
 }
 
 enum Item<const N: usize> {
     Source(Source<N>),
-    Run(Run<N>),
+    Run(SortedRun<N>),
 }
 
 /// Records in ascending order; an iterator, and groups of records with the same key.
 pub struct Sorted<const N: usize> {
     budget: Arc<dyn Budget>,
     pending: VecDeque<Item<N>>,
-    current: Option<(Run<N>, u64)>,
+    current: Option<(SortedRun<N>, u64)>,
     distinct: bool,
     n_threads: usize,
 }
@@ -119,8 +119,8 @@ impl<const N: usize> Sorted<N> {
         }
         while let Some(run) = self.next_run()? {
             match run {
-                Run::Records { records, .. } => records.iter().try_for_each(&mut f)?,
-                Run::Same { record, n_times } => (0..n_times).try_for_each(|_| f(&record))?,
+                SortedRun::Records { records, .. } => records.iter().try_for_each(&mut f)?,
+                SortedRun::Same { record, n_times } => (0..n_times).try_for_each(|_| f(&record))?,
             }
         }
         Ok(())
@@ -139,8 +139,8 @@ impl<const N: usize> Sorted<N> {
     fn next_of_current(&mut self) -> Option<[u64; N]> {
         let (run, n_taken) = self.current.as_mut()?;
         let record = match run {
-            Run::Records { records, .. } => records.get(*n_taken as usize).copied(),
-            Run::Same { record, n_times } => (*n_taken < *n_times).then_some(*record),
+            SortedRun::Records { records, .. } => records.get(*n_taken as usize).copied(),
+            SortedRun::Same { record, n_times } => (*n_taken < *n_times).then_some(*record),
         };
         *n_taken += 1;
         if record.is_none() {
@@ -149,7 +149,7 @@ impl<const N: usize> Sorted<N> {
         record
     }
 
-    fn next_run(&mut self) -> Result<Option<Run<N>>> {
+    fn next_run(&mut self) -> Result<Option<SortedRun<N>>> {
         loop {
             if matches!(self.pending.front(), Some(Item::Source(_))) {
                 self.load_ahead()?;
@@ -217,7 +217,7 @@ impl<const N: usize> Sorted<N> {
         if self.distinct {
             records.dedup();
         }
-        Ok(Item::Run(Run::Records { records, _claim: claim }))
+        Ok(Item::Run(SortedRun::Records { records, _claim: claim }))
     }
 
     /// Deals a part out again, by the first word in which its records differ.
@@ -233,7 +233,7 @@ impl<const N: usize> Sorted<N> {
         })?;
         let Some(word) = (0..N).find(|word| smallest[*word] < largest[*word]) else {
             let n_times = if self.distinct { 1 } else { source.part.n_records() };
-            self.pending.push_front(Item::Run(Run::Same { record: smallest, n_times }));
+            self.pending.push_front(Item::Run(SortedRun::Same { record: smallest, n_times }));
             return Ok(());
         };
         let mut pieces = Groups::with_cut(&self.budget, Cut::between(word, smallest[word], largest[word]));

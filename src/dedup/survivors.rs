@@ -1,8 +1,8 @@
-//! Chooses the row of each cluster that stays, and gives the fate of every clustered row in row order.
+//! Chooses the row of each cluster that stays, and gives the decision of every clustered row in row order.
 //!
 //! Memory: 45 bytes for each row that has a duplicate ([`Survivors::memory_bytes`]), past the budget on disk. Rows
-//! without one have no fate: they stay.
-//! Invariant: the same clusters and keys give the same fates.
+//! without one have no decision: they stay.
+//! Invariant: the same clusters and keys give the same decisions.
 
 use super::groups::Groups;
 use super::numbering::Numbering;
@@ -26,7 +26,7 @@ pub enum Kept {
 
 /// What becomes of a row that has a duplicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fate {
+pub struct Decision {
     /// The row.
     pub row: u64,
     /// What stays of its cluster.
@@ -39,7 +39,7 @@ pub struct Fate {
     pub similarity: Option<f64>,
 }
 
-impl Fate {
+impl Decision {
     /// True if this is the row that stays.
     pub fn is_kept(&self) -> bool {
         self.kept == Kept::Row(self.row)
@@ -104,14 +104,14 @@ impl Chooser<'_> {
 
 /// Takes clusters, in any order.
 pub struct Survivors {
-    fates: Groups<5>,
+    decisions: Groups<5>,
     n_dropped: u64,
 }
 
 impl Survivors {
     /// For the clusters of so many rows.
     pub fn new(n_rows: u64, budget: &Arc<dyn Budget>) -> Self {
-        Self { fates: Groups::by_row(budget, n_rows), n_dropped: 0 }
+        Self { decisions: Groups::by_row(budget, n_rows), n_dropped: 0 }
     }
 
     /// Memory that so many rows with duplicates need in order to stay off the disk.
@@ -142,20 +142,20 @@ impl Survivors {
     ) -> Result<()> {
         let Some(cluster) = rows.first().copied() else { return Ok(()) };
         for row in rows.iter().copied() {
-            let mut fate = Fate { row, kept, cluster, size: rows.len() as u64, similarity: None };
-            if !fate.is_kept() {
-                fate.similarity = similarity(row, kept)?;
+            let mut decision = Decision { row, kept, cluster, size: rows.len() as u64, similarity: None };
+            if !decision.is_kept() {
+                decision.similarity = similarity(row, kept)?;
                 self.n_dropped += 1;
             }
-            self.fates.push(fate.to_record())?;
+            self.decisions.push(decision.to_record())?;
         }
         Ok(())
     }
 
-    /// Adds a fate that was decided elsewhere; one a row.
-    pub fn add_fate(&mut self, fate: Fate) -> Result<()> {
-        self.n_dropped += u64::from(!fate.is_kept());
-        self.fates.push(fate.to_record())
+    /// Adds a decision that was decided elsewhere; one a row.
+    pub fn add_decision(&mut self, decision: Decision) -> Result<()> {
+        self.n_dropped += u64::from(!decision.is_kept());
+        self.decisions.push(decision.to_record())
     }
 
     /// Rows that go.
@@ -164,36 +164,36 @@ impl Survivors {
         self.n_dropped
     }
 
-    /// True if fates went to disk.
+    /// True if decisions went to disk.
     #[cfg(test)]
     pub fn has_spilled(&self) -> bool {
-        self.fates.has_spilled()
+        self.decisions.has_spilled()
     }
 
-    /// The fates in row order.
-    pub fn finish(self) -> Result<FateReader> {
-        Ok(FateReader::of(self.fates.finish()?))
+    /// The decisions in row order.
+    pub fn finish(self) -> Result<DecisionReader> {
+        Ok(DecisionReader::of(self.decisions.finish()?))
     }
 }
 
-/// Fates in row order.
-pub struct FateReader {
-    fates: Peekable<Box<dyn Iterator<Item = Result<[u64; 5]>> + Send>>,
+/// Decisions in row order.
+pub struct DecisionReader {
+    decisions: Peekable<Box<dyn Iterator<Item = Result<[u64; 5]>> + Send>>,
 }
 
-impl FateReader {
+impl DecisionReader {
     fn of(records: impl Iterator<Item = Result<[u64; 5]>> + Send + 'static) -> Self {
         let records: Box<dyn Iterator<Item = Result<[u64; 5]>> + Send> = Box::new(records);
-        Self { fates: records.peekable() }
+        Self { decisions: records.peekable() }
     }
 
-    /// The fates of each partition's rows.
-    pub fn of_partitions(self, numbering: &Numbering, budget: &Arc<dyn Budget>) -> Result<Vec<FateReader>> {
+    /// The decisions of each partition's rows.
+    pub fn of_partitions(self, numbering: &Numbering, budget: &Arc<dyn Budget>) -> Result<Vec<DecisionReader>> {
         if numbering.n_partitions() == 1 {
             return Ok(vec![self]);
         }
         let mut dealt: Vec<WordLog> = (0..numbering.n_partitions()).map(|_| WordLog::new(budget)).collect();
-        for record in self.fates {
+        for record in self.decisions {
             let record = record?;
             let (partition, _) = numbering.place_of(record[0]);
             record.into_iter().try_for_each(|word| dealt[partition].push(word))?;
@@ -205,18 +205,18 @@ impl FateReader {
         dealt.into_iter().map(reader).collect()
     }
 
-    /// The fate of `row`; none if it has no duplicate. Rows are asked for in ascending order.
-    pub fn next_for(&mut self, row: u64) -> Result<Option<Fate>> {
-        while self.fates.next_if(|fate| matches!(fate, Ok(record) if record[0] < row)).is_some() {}
-        let fate = self.fates.next_if(|fate| !matches!(fate, Ok(record) if record[0] > row));
-        Ok(fate.transpose()?.map(Fate::from_record))
+    /// The decision of `row`; none if it has no duplicate. Rows are asked for in ascending order.
+    pub fn next_for(&mut self, row: u64) -> Result<Option<Decision>> {
+        while self.decisions.next_if(|decision| matches!(decision, Ok(record) if record[0] < row)).is_some() {}
+        let decision = self.decisions.next_if(|decision| !matches!(decision, Ok(record) if record[0] > row));
+        Ok(decision.transpose()?.map(Decision::from_record))
     }
 }
 
-impl Iterator for FateReader {
-    type Item = Result<Fate>;
+impl Iterator for DecisionReader {
+    type Item = Result<Decision>;
 
-    fn next(&mut self) -> Option<Result<Fate>> {
-        self.fates.next().map(|fate| fate.map(Fate::from_record))
+    fn next(&mut self) -> Option<Result<Decision>> {
+        self.decisions.next().map(|decision| decision.map(Decision::from_record))
     }
 }

@@ -69,9 +69,9 @@ pub fn render_all(diagnostics: &[Diagnostic], colour: bool) -> String {
     shown.join("\n")
 }
 
-type Place = (String, std::ops::Range<usize>);
+type LabelPlace = (String, std::ops::Range<usize>);
 
-fn place(label: &super::Label) -> Place {
+fn place(label: &super::Label) -> LabelPlace {
     // The renderer indexes lines by these: they must be inside the text, on whole characters, and not on the
     // white space that ends a line.
     let text = label.source.text();

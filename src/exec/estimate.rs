@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FileScanExec     bytes of its files / those of a typical document
-//! AnnotateExec     the first rule keeps half of its rows, later ones more (`cost::Rows`)
+//! AnnotateExec     the first rule keeps half of its rows, later ones more (`cost::RowEstimate`)
 //! DataFusion's     what they say themselves, given the numbers of their inputs
 //! all others       as many as come in, if the operator says that it makes no more
 //! ```
@@ -11,7 +11,7 @@
 //! Not here: what work costs (`cost`).
 
 use super::{AnnotateExec, DeviceExec, GatherExec};
-use crate::cost::Rows;
+use crate::cost::RowEstimate;
 use crate::sources::FileScanExec;
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
@@ -42,7 +42,7 @@ impl RowEstimates {
     /// How many rows each rule of a program is expected to drop, in their planned order. Empty if there is nothing to go by.
     pub fn dropped(&self, annotate: &AnnotateExec) -> Vec<u64> {
         let Some(coming_in) = self.get(annotate.input().as_ref()) else { return vec![] };
-        let mut rows = Rows::guess(Some(coming_in as f64), None);
+        let mut rows = RowEstimate::guess(Some(coming_in as f64), None);
         let dropped_by_next = |_| {
             let (before, after) = (rows.n_rows, rows.after_rule());
             rows = after;
@@ -77,9 +77,9 @@ fn estimate(plan: &dyn ExecutionPlan, inputs: &[Arc<Statistics>], said: Precisio
     };
     let device = plan.downcast_ref::<DeviceExec>().filter(|device| device.segment().groups.is_none());
     let n_rows = if plan.is::<FileScanExec>() {
-        Some(file_bytes(plan)).filter(|bytes| *bytes > 0.0).map(|bytes| Rows::guess(None, Some(bytes)).n_rows)
+        Some(file_bytes(plan)).filter(|bytes| *bytes > 0.0).map(|bytes| RowEstimate::guess(None, Some(bytes)).n_rows)
     } else if let Some(annotate) = plan.downcast_ref::<AnnotateExec>().or(device.map(|device| device.annotate())) {
-        let rows = Rows::guess(Some(coming_in?), None);
+        let rows = RowEstimate::guess(Some(coming_in?), None);
         Some(annotate.program().rules.iter().fold(rows, |rows, _| rows.after_rule()).n_rows)
     } else if plan.is::<GatherExec>() {
         coming_in

@@ -176,12 +176,12 @@ pub(super) struct Flight {
     slab: Slab,
     stream: Arc<Stream>,
     gear: Option<Gear>,
-    stage: Stage,
+    stage: FlightStage,
     n_bytes_out: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum FlightStage {
     /// Nothing was put into the stream.
     Ready,
     /// The device may be using the staging buffer.
@@ -193,7 +193,7 @@ enum Stage {
 impl Flight {
     pub(super) fn new(slab: Slab, gear: Gear) -> Self {
         let stream = slab.stream.clone();
-        Self { slab, stream, gear: Some(gear), stage: Stage::Ready, n_bytes_out: 0 }
+        Self { slab, stream, gear: Some(gear), stage: FlightStage::Ready, n_bytes_out: 0 }
     }
 
     /// Where the slab is on the device.
@@ -208,12 +208,12 @@ impl Flight {
         write: impl FnOnce(&mut [u8]) -> Result<(), String>,
     ) -> Result<(), Failure> {
         let slab_bytes = self.slab.n_bytes;
-        let gear = self.gear.as_mut().filter(|_| self.stage == Stage::Ready).ok_or_else(out_of_order)?;
+        let gear = self.gear.as_mut().filter(|_| self.stage == FlightStage::Ready).ok_or_else(out_of_order)?;
         let source = gear.staging.as_mut_slice().get_mut(..n_bytes).filter(|_| n_bytes <= slab_bytes);
         let source = source.ok_or_else(|| Failure::Refused(format!("{n_bytes} bytes do not fit in {slab_bytes}")))?;
         write(source).map_err(Failure::Refused)?;
         gear.markers.begin.record(&self.stream)?;
-        self.stage = Stage::UnderWay;
+        self.stage = FlightStage::UnderWay;
         // SAFETY: the slab has room; the staging buffer is not touched again until `wait` or `drop` has waited.
         self.stream.context.call("copying to the GPU", || unsafe {
             result::memcpy_htod_async(self.slab.address, source, self.stream.raw())
@@ -223,7 +223,7 @@ impl Flight {
 
     /// Starts a kernel whose launch block is at `launch_offset` of the slab.
     pub(super) fn launch(&mut self, kernel: &Kernel, launch_offset: usize, n_blocks: usize) -> Result<(), Failure> {
-        if self.stage != Stage::UnderWay || launch_offset >= self.slab.n_bytes {
+        if self.stage != FlightStage::UnderWay || launch_offset >= self.slab.n_bytes {
             return Err(out_of_order());
         }
         kernel.launch(&self.stream, self.slab.address + launch_offset as u64, n_blocks)
@@ -232,7 +232,7 @@ impl Flight {
     /// Puts the copy of the results into the stream.
     pub(super) fn copy_out(&mut self, range: Range<usize>) -> Result<(), Failure> {
         let slab_bytes = self.slab.n_bytes;
-        let gear = self.gear.as_mut().filter(|_| self.stage == Stage::UnderWay).ok_or_else(out_of_order)?;
+        let gear = self.gear.as_mut().filter(|_| self.stage == FlightStage::UnderWay).ok_or_else(out_of_order)?;
         let target = gear.staging.as_mut_slice().get_mut(..range.len()).filter(|_| range.end <= slab_bytes);
         let target = target.ok_or_else(|| Failure::Refused(format!("there are no results at {range:?}")))?;
         self.n_bytes_out = range.len();
@@ -247,9 +247,9 @@ impl Flight {
 
     /// Waits for the results.
     pub(super) fn wait(&mut self) -> Result<(&[u8], DeviceSeconds), Failure> {
-        let gear = self.gear.as_ref().filter(|_| self.stage == Stage::UnderWay).ok_or_else(out_of_order)?;
+        let gear = self.gear.as_ref().filter(|_| self.stage == FlightStage::UnderWay).ok_or_else(out_of_order)?;
         gear.markers.copied_out.wait()?;
-        self.stage = Stage::Landed;
+        self.stage = FlightStage::Landed;
         let Markers { begin, copied_in, computed, copied_out } = &gear.markers;
         let seconds = DeviceSeconds {
             copy_in: copied_in.seconds_since(begin).unwrap_or(0.0),
@@ -262,7 +262,7 @@ impl Flight {
     /// Ends the flight, after the device has finished with it, and gives back what it borrowed.
     pub(super) fn end(&mut self) -> Option<Gear> {
         let gear = self.gear.take()?;
-        if self.stage != Stage::UnderWay {
+        if self.stage != FlightStage::UnderWay {
             return Some(gear);
         }
         match self.stream.synchronize() {

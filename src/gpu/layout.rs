@@ -14,7 +14,7 @@ use super::codegen::THREADS_PER_BLOCK;
 use super::groups::{GROUPING_WORDS, Grouping};
 use super::pack::{ColumnShape, column_shape};
 use super::program::{Program, Type};
-use super::steps::{Mode, Slot, Step, Steps};
+use super::steps::{Mode, Step, StepValue, Steps};
 use arrow::array::{Array, ArrayRef};
 use std::ops::Range;
 
@@ -305,7 +305,7 @@ impl Layout {
         let pointer = |place: Option<usize>| place.map_or(0, address);
         // Kernels of single operators read one text column.
         let per_byte = step.columns.iter().find_map(|slot| match slot {
-            Slot::Input(column) if self.types[*column] == Type::Text => step.scratch.per_byte.get(*column),
+            StepValue::Input(column) if self.types[*column] == Type::Text => step.scratch.per_byte.get(*column),
             _ => None,
         });
         let launch = [
@@ -323,11 +323,11 @@ impl Layout {
         write_words(bytes, place.launch, &launch);
         for (number, slot) in step.columns.iter().enumerate() {
             let column = match slot {
-                Slot::Input(column) => {
+                StepValue::Input(column) => {
                     let place = &self.columns[*column];
                     [address(place.values), pointer(place.offsets), pointer(place.validity)]
                 }
-                Slot::Work(_) | Slot::Output(_) => {
+                StepValue::Work(_) | StepValue::Output(_) => {
                     let place = self.output_place(*slot);
                     [pointer(place.map(|place| place.values)), 0, pointer(place.map(|place| place.validity))]
                 }
@@ -365,11 +365,11 @@ impl Layout {
         }
     }
 
-    fn output_place(&self, slot: Slot) -> Option<&OutputPlace> {
+    fn output_place(&self, slot: StepValue) -> Option<&OutputPlace> {
         match slot {
-            Slot::Input(_) => None,
-            Slot::Work(number) => self.work.get(number),
-            Slot::Output(number) => self.outputs.get(number),
+            StepValue::Input(_) => None,
+            StepValue::Work(number) => self.work.get(number),
+            StepValue::Output(number) => self.outputs.get(number),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! All statistics of a stage share one reading of their text, done right before the first of them is needed.
 
 use super::program::{Program, Value, ValueId, needs, own_scratch};
-use crate::ops::{Args, Needs, OpSpec, Scratch, Stage};
+use crate::ops::{Args, Needs, OpSpec, PassStage, Scratch};
 
 /// What each piece of scratch memory is rounded up by, at most.
 pub(super) const ROUNDING_BYTES: usize = 16;
@@ -75,7 +75,7 @@ pub(super) fn readings(program: &Program) -> Vec<Reading> {
     let last = program.rules().len();
     let points = points.chain(program.outputs().iter().map(|id| (last, *id)));
     // For each column and stage: where it is first needed, and for what.
-    let mut stages: Vec<(Stage, Reading)> = vec![];
+    let mut stages: Vec<(PassStage, Reading)> = vec![];
     for (point, id) in points {
         for part in program.made_of(id) {
             let Some(Value::Call { spec, args, document }) = program.values().get(part.0) else { continue };

@@ -25,7 +25,7 @@ pub enum Mode {
 
 /// A column of a batch on the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Slot {
+pub(super) enum StepValue {
     /// An input column of the program.
     Input(usize),
     /// A value between two kernels.
@@ -39,8 +39,8 @@ pub(super) enum Slot {
 pub(super) struct Step {
     /// Its entry point.
     pub kernel: String,
-    pub columns: Vec<Slot>,
-    pub outputs: Vec<Slot>,
+    pub columns: Vec<StepValue>,
+    pub outputs: Vec<StepValue>,
     /// What `Launch::options` points to.
     pub words: Vec<u64>,
     pub scratch: ScratchPlan,
@@ -73,8 +73,8 @@ impl Steps {
     fn fused(program: &Program) -> Steps {
         let step = Step {
             kernel: FUSED_ENTRY.to_string(),
-            columns: (0..program.columns().len()).map(Slot::Input).collect(),
-            outputs: (0..program.outputs().len()).map(Slot::Output).collect(),
+            columns: (0..program.columns().len()).map(StepValue::Input).collect(),
+            outputs: (0..program.outputs().len()).map(StepValue::Output).collect(),
             words: program.words(),
             scratch: program.scratch(),
             lanes_per_row: program.lanes_per_row(),
@@ -84,7 +84,7 @@ impl Steps {
 
     fn by_steps(program: &Program) -> Result<Steps, String> {
         let mut steps = Steps::default();
-        let mut places: Vec<Option<Slot>> = vec![None; program.values().len()];
+        let mut places: Vec<Option<StepValue>> = vec![None; program.values().len()];
         if !program.rules().is_empty() {
             steps.add(BEGIN, vec![], vec![], vec![1]);
         }
@@ -95,21 +95,21 @@ impl Steps {
         for (number, output) in program.outputs().iter().enumerate() {
             let from = steps.value(program, *output, &mut places)?;
             // What a rule needed too, or comes from outside, is somewhere else.
-            if from != Slot::Output(number) {
+            if from != StepValue::Output(number) {
                 let ty = program.type_of(*output).ok_or("an output without a type")?;
-                steps.add(&copy_kernel(ty), vec![from], vec![Slot::Output(number)], vec![]);
+                steps.add(&copy_kernel(ty), vec![from], vec![StepValue::Output(number)], vec![]);
             }
         }
         Ok(steps)
     }
 
-    fn add(&mut self, kernel: &str, columns: Vec<Slot>, outputs: Vec<Slot>, words: Vec<u64>) {
+    fn add(&mut self, kernel: &str, columns: Vec<StepValue>, outputs: Vec<StepValue>, words: Vec<u64>) {
         let (kernel, scratch) = (kernel.to_string(), ScratchPlan::default());
         self.steps.push(Step { kernel, columns, outputs, words, scratch, lanes_per_row: 1 });
     }
 
     /// Where `id` is after the steps that compute it and what it is made of.
-    fn value(&mut self, program: &Program, id: ValueId, places: &mut [Option<Slot>]) -> Result<Slot, String> {
+    fn value(&mut self, program: &Program, id: ValueId, places: &mut [Option<StepValue>]) -> Result<StepValue, String> {
         for part in program.made_of(id) {
             if places[part.0].is_none() {
                 places[part.0] = Some(self.one_value(program, part, places)?);
@@ -118,18 +118,18 @@ impl Steps {
         places[id.0].ok_or_else(|| format!("value {} was not computed", id.0))
     }
 
-    fn one_value(&mut self, program: &Program, id: ValueId, places: &[Option<Slot>]) -> Result<Slot, String> {
+    fn one_value(&mut self, program: &Program, id: ValueId, places: &[Option<StepValue>]) -> Result<StepValue, String> {
         let (Some(value), Some(ty)) = (program.values().get(id.0), program.type_of(id)) else {
             return Err(format!("there is no value {}", id.0));
         };
         if let Value::Column(column) = value {
-            return Ok(Slot::Input(*column));
+            return Ok(StepValue::Input(*column));
         }
         let to = match program.outputs().iter().position(|output| *output == id) {
-            Some(output) => Slot::Output(output),
+            Some(output) => StepValue::Output(output),
             None => {
                 self.work.push(ty);
-                Slot::Work(self.work.len() - 1)
+                StepValue::Work(self.work.len() - 1)
             }
         };
         match value {
@@ -139,7 +139,7 @@ impl Steps {
             }
             Value::Apply { primitive, of } => {
                 let types: Vec<Type> = of.iter().filter_map(|part| program.type_of(*part)).collect();
-                let from: Option<Vec<Slot>> = of.iter().map(|part| places[part.0]).collect();
+                let from: Option<Vec<StepValue>> = of.iter().map(|part| places[part.0]).collect();
                 let from = from.ok_or("a value is used before it is computed")?;
                 self.add(&primitive_kernel(*primitive, &types), from, vec![to], vec![]);
             }
@@ -151,7 +151,7 @@ impl Steps {
                 scratch.per_row = read.bytes_per_row + own.bytes_per_row + 3 * ROUNDING_BYTES;
                 self.steps.push(Step {
                     kernel: kernel_of_call(spec, args)?,
-                    columns: vec![Slot::Input(*document)],
+                    columns: vec![StepValue::Input(*document)],
                     outputs: vec![to],
                     words: call_words(spec, args),
                     scratch,

@@ -34,7 +34,7 @@ pub(super) struct Task {
 }
 
 /// What one run of a task copies and starts.
-pub(super) struct Run<'a> {
+pub(super) struct TaskRun<'a> {
     /// Bytes of the slab; of these the first are copied in.
     pub(super) n_bytes: usize,
     pub(super) input_bytes: usize,
@@ -62,8 +62,8 @@ impl Task {
     }
 
     /// Puts it under way. `write` is given what is copied in, and the address that it will have.
-    pub(super) fn start(&self, run: &Run<'_>, write: impl FnOnce(&mut [u8], u64)) -> Result<Started, GpuError> {
-        let Run { n_bytes, input_bytes, n_blocks, output } = run;
+    pub(super) fn start(&self, run: &TaskRun<'_>, write: impl FnOnce(&mut [u8], u64)) -> Result<Started, GpuError> {
+        let TaskRun { n_bytes, input_bytes, n_blocks, output } = run;
         let (mut flight, claim) = self.device.flight(*n_bytes, (*input_bytes).max(output.len()))?;
         let address = flight.address();
         let error = |failure| self.device.error(failure, *n_bytes, *n_bytes);

@@ -4,7 +4,7 @@
 //! Each piece of work is one copy in, one launch, one copy back, like a batch; two are under way at a time.
 //! Not here: what the products mean, and who asks for them.
 
-use super::task::{Parts, Run, Started, Task, words, write_words};
+use super::task::{Parts, Started, Task, TaskRun, words, write_words};
 use super::{Device, GpuError, flatten};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -89,9 +89,9 @@ pub fn nearest(
     dims: usize,
     bounds: Bounds,
 ) -> Result<(NearestCentres, ComparisonCounts), GpuError> {
-    let (vectors, centres) = (Rows::new(vectors, dims)?, Rows::new(centres, dims)?);
+    let (vectors, centres) = (VectorRows::new(vectors, dims)?, VectorRows::new(centres, dims)?);
     let squares: Vec<f32> = (0..centres.len()).map(|row| centres.square(row)).collect();
-    let mut work = Work::new(device, NEAREST, bounds)?;
+    let mut work = VectorTask::new(device, NEAREST, bounds)?;
     work.counts.products = vectors.len() as u64 * centres.len() as u64;
     let head_bytes = (centres.len() * (centres.stride() + 1) + 64) * size_of::<f32>();
     let n_rows = work.rows_that_fit(vectors.len(), head_bytes, vectors.stride())?;
@@ -129,9 +129,9 @@ pub fn most_similar(
     wanted: Range<usize>,
     bounds: Bounds,
 ) -> Result<(Vec<Option<Similar>>, ComparisonCounts), GpuError> {
-    let vectors = Rows::new(vectors, dims)?;
+    let vectors = VectorRows::new(vectors, dims)?;
     let wanted = wanted.start.min(vectors.len())..wanted.end.min(vectors.len());
-    let mut work = Work::new(device, DOTS, Bounds { n_launches: 1, ..bounds })?;
+    let mut work = VectorTask::new(device, DOTS, Bounds { n_launches: 1, ..bounds })?;
     work.counts.products = match others {
         Others::Before => wanted.clone().map(|row| row as u64).sum(),
         Others::All => wanted.len() as u64 * (vectors.len() as u64).saturating_sub(1),
@@ -165,12 +165,12 @@ pub fn most_similar(
 
 /// Vectors of one length, one after the other.
 #[derive(Debug, Clone, Copy)]
-struct Rows<'a> {
+struct VectorRows<'a> {
     values: &'a [f32],
     dims: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> VectorRows<'a> {
     fn new(values: &'a [f32], dims: usize) -> Result<Self, GpuError> {
         if dims == 0 || !values.len().is_multiple_of(dims) {
             return Err(GpuError::Refused(format!("{} values are no vectors of {dims}", values.len())));
@@ -187,8 +187,8 @@ impl<'a> Rows<'a> {
         self.dims.next_multiple_of(LANES)
     }
 
-    fn slice(&self, rows: Range<usize>) -> Rows<'a> {
-        Rows { values: &self.values[rows.start * self.dims..rows.end * self.dims], dims: self.dims }
+    fn slice(&self, rows: Range<usize>) -> VectorRows<'a> {
+        VectorRows { values: &self.values[rows.start * self.dims..rows.end * self.dims], dims: self.dims }
     }
 
     /// The product of a row with itself, summed as the device sums.
@@ -222,8 +222,8 @@ fn write_floats(values: &[f32], to: &mut [u8]) -> usize {
 
 /// One launch: some rows, and what they are compared with; if that is nothing, with each other.
 struct Piece<'a> {
-    rows: Rows<'a>,
-    others: Option<Rows<'a>>,
+    rows: VectorRows<'a>,
+    others: Option<VectorRows<'a>>,
     squares: &'a [f32],
     /// What is known of the rows already.
     best: &'a [u32],
@@ -234,14 +234,14 @@ struct Piece<'a> {
 }
 
 /// A kernel and the device it runs on.
-struct Work<'a> {
+struct VectorTask<'a> {
     device: &'a Device,
     task: Task,
     bounds: Bounds,
     counts: ComparisonCounts,
 }
 
-impl<'a> Work<'a> {
+impl<'a> VectorTask<'a> {
     fn new(device: &'a Arc<Device>, name: &str, bounds: Bounds) -> Result<Self, GpuError> {
         let kernels = vector_kernels();
         let own: Vec<_> = kernels.into_iter().filter(|(known, _)| known == name).collect();
@@ -279,7 +279,7 @@ impl<'a> Work<'a> {
         let values_at = parts.room(n_rows * size_of::<f32>());
         let n_others = piece.others.map_or(n_rows, |others| others.len());
         let numbers = [n_rows, n_others, piece.rows.stride(), piece.places[0], piece.places[1], usize::from(piece.all)];
-        let run = Run {
+        let run = TaskRun {
             n_bytes: parts.n_bytes,
             input_bytes: parts.n_bytes,
             n_blocks: &[n_rows.div_ceil(ROWS_A_BLOCK)],
@@ -421,8 +421,8 @@ mod tests {
 
     #[test]
     fn values_that_are_no_vectors_are_refused() {
-        assert!(Rows::new(&[1.0; 7], 3).is_err());
-        assert!(Rows::new(&[], 0).is_err());
-        assert_eq!(Rows::new(&[1.0; 6], 3).map(|rows| (rows.len(), rows.stride())).unwrap(), (2, 8));
+        assert!(VectorRows::new(&[1.0; 7], 3).is_err());
+        assert!(VectorRows::new(&[], 0).is_err());
+        assert_eq!(VectorRows::new(&[1.0; 6], 3).map(|rows| (rows.len(), rows.stride())).unwrap(), (2, 8));
     }
 }

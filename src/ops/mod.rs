@@ -54,5 +54,5 @@ pub use value::{Args, Literal};
 #[doc(hidden)]
 pub use {
     device_tables::device_tables,
-    doc::{Needs, Stage},
+    doc::{Needs, PassStage},
 };

@@ -42,7 +42,7 @@ pub(super) enum Purpose {
 }
 
 /// See the module's text.
-pub(super) struct Work {
+pub(super) struct RunWork {
     rejects: Arc<RejectLog>,
     ledger: Option<Arc<Ledger>>,
     log: Arc<RunLog>,
@@ -62,7 +62,7 @@ struct Share {
 /// How a run begins.
 pub(super) enum Begun {
     /// There is work to do.
-    Work(Box<Work>),
+    Work(Box<RunWork>),
     /// An earlier attempt has committed the output.
     IsComplete(String),
 }
@@ -75,7 +75,7 @@ struct Writing {
     purpose: Purpose,
 }
 
-impl Work {
+impl RunWork {
     /// Of a query whose rows are shown, or of a statement: it changes no file.
     pub fn of_rows(rejects: RejectLog) -> Self {
         let (ledger, log, writing, checkpoints, share) = (None, Arc::default(), None, None, None);

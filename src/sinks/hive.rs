@@ -69,12 +69,12 @@ impl Folders {
 
 /// The rows of one folder.
 struct Partition {
-    rows: Rows,
+    rows: FolderRows,
     /// Rows of the current batch that belong to it.
     picked: Vec<u32>,
 }
 
-enum Rows {
+enum FolderRows {
     Written(Box<OutputWriter>),
     Collected(Collected),
 }
@@ -155,13 +155,13 @@ impl HiveWriter {
     }
 
     /// What happens to the rows of a folder that was not seen before.
-    fn new_rows(&mut self, key: &str) -> Result<Rows> {
+    fn new_rows(&mut self, key: &str) -> Result<FolderRows> {
         if self.n_open == MAX_OPEN {
-            return Ok(Rows::Collected(Collected::default()));
+            return Ok(FolderRows::Collected(Collected::default()));
         }
         self.n_open += 1;
         let output = self.folders.open(key)?;
-        Ok(Rows::Written(Box::new(output)))
+        Ok(FolderRows::Written(Box::new(output)))
     }
 
     /// Moves the rows that wait in memory into the scratch file.
@@ -171,7 +171,7 @@ impl HiveWriter {
             None => self.scratch.insert(Scratch::create(self.folders.claim.staging())?),
         };
         for partition in self.partitions.values_mut() {
-            if let Rows::Collected(collected) = &mut partition.rows
+            if let FolderRows::Collected(collected) = &mut partition.rows
                 && !collected.held.is_empty()
             {
                 collected.extents.push(scratch.append(&self.plain_schema, &collected.held)?);
@@ -187,8 +187,8 @@ impl HiveWriter {
         let mut later = Vec::new();
         for (key, partition) in self.partitions {
             match partition.rows {
-                Rows::Written(writer) => complete.extend(writer.finish()?),
-                Rows::Collected(collected) => later.push((key, collected)),
+                FolderRows::Written(writer) => complete.extend(writer.finish()?),
+                FolderRows::Collected(collected) => later.push((key, collected)),
             }
         }
         if later.is_empty() {
@@ -226,11 +226,11 @@ impl Partition {
         let picked = UInt32Array::from(std::mem::take(&mut self.picked));
         let batch = take_record_batch(rows, &picked).map_err(|error| bug!("cannot pick rows: {error}"))?;
         match &mut self.rows {
-            Rows::Written(writer) => {
+            FolderRows::Written(writer) => {
                 writer.write(&batch)?;
                 Ok(0)
             }
-            Rows::Collected(collected) => {
+            FolderRows::Collected(collected) => {
                 // Without views, which would hold the whole batch.
                 let plain =
                     Slice { n_rows: batch.num_rows(), n_bytes: 0, batches: vec![batch] }.to_plain(plain_schema)?;

@@ -13,7 +13,7 @@ use super::options::{Compression, Format};
 use super::parts::PartNames;
 use super::slices::{Slice, SliceSize, Slicer};
 use super::source_lines::SourceLines;
-use super::spec::{Layout, Place};
+use super::spec::{Destination, Layout};
 use super::text::TextRows;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -60,7 +60,7 @@ impl LineWriter {
         let chunk_bytes = layout.chunk_bytes();
         let in_flight = match layout.place {
             // Somebody may be waiting for each line.
-            Place::Stdout | Place::Stream(_) => InFlight::one_at_a_time(),
+            Destination::Stdout | Destination::Stream(_) => InFlight::one_at_a_time(),
             // With many outputs open, each may only keep one thread busy.
             _ if layout.is_partitioned => InFlight { pieces: 1, bytes: 2 * chunk_bytes },
             _ => InFlight::for_all_threads(2 * chunk_bytes, layout.max_in_flight_bytes),

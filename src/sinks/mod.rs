@@ -52,7 +52,7 @@ use file::{CompleteFile, Target};
 use hive::HiveWriter;
 use manifest::{Kind, Manifest, StagedPlace, manifest_of_file};
 use parts::{OutputWriter, PartNames};
-use spec::{Layout, Place};
+use spec::{Destination, Layout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,7 @@ impl Sink {
         let mut place = None;
         if let Some(claim) = claim {
             let (file, found) = match &layout.place {
-                Place::File(path) => (Some(path.clone()), Existing::of_file(path)),
+                Destination::File(path) => (Some(path.clone()), Existing::of_file(path)),
                 _ => (None, Existing::of_folder(claim.root())),
             };
             let (format, compression) = (Some(layout.format.name()), Some(layout.compression.name()));
@@ -157,10 +157,10 @@ impl Sink {
         let there = place.as_ref().map(StagedPlace::parts_there).unwrap_or_default();
         let writer = if partition_by.is_empty() {
             let names = match &layout.place {
-                Place::Stdout => PartNames::stdout(closed.clone()),
-                Place::Stream(path) => PartNames::stream(path.clone(), closed.clone()),
-                Place::File(path) => PartNames::file(claimed()?, path.clone()),
-                Place::Folder(_) => PartNames::folder(claimed()?, below.to_path_buf(), layout.ending(), &there),
+                Destination::Stdout => PartNames::stdout(closed.clone()),
+                Destination::Stream(path) => PartNames::stream(path.clone(), closed.clone()),
+                Destination::File(path) => PartNames::file(claimed()?, path.clone()),
+                Destination::Folder(_) => PartNames::folder(claimed()?, below.to_path_buf(), layout.ending(), &there),
             };
             Writer::One(Box::new(OutputWriter::create(&layout, schema.clone(), names)?))
         } else {
@@ -227,9 +227,9 @@ impl SinkSpec {
     /// The place that a run changes; `None` for standard output, pipes and devices.
     pub fn location_on_disk(&self) -> Option<Location> {
         match self.place().ok()? {
-            Place::Stdout | Place::Stream(_) => None,
-            Place::File(path) => Some(Location::file(&path)),
-            Place::Folder(path) => Some(Location::folder(&path)),
+            Destination::Stdout | Destination::Stream(_) => None,
+            Destination::File(path) => Some(Location::file(&path)),
+            Destination::Folder(path) => Some(Location::folder(&path)),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct SinkSpec {
 
 /// The kind of place a location is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Destination {
     Stdout,
     /// A device or a named pipe: it exists, it stays, and it is written to directly.
     Stream(PathBuf),
@@ -36,7 +36,7 @@ pub(super) enum Place {
 /// Everything that a writer needs to know about its output.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    pub place: Place,
+    pub place: Destination,
     pub format: Format,
     pub compression: Compression,
     /// Where files are cut; only folders have a limit.
@@ -64,7 +64,7 @@ impl Layout {
     /// Text that is compressed in one piece. A constant of the layout, so that bytes depend on the rows only.
     pub fn chunk_bytes(&self) -> usize {
         let largest = match self.place {
-            Place::Stdout | Place::Stream(_) => 64 << 10,
+            Destination::Stdout | Destination::Stream(_) => 64 << 10,
             _ if self.is_partitioned => 1 << 20,
             _ => 4 << 20,
         };
@@ -100,14 +100,14 @@ impl SinkSpec {
     /// The file or folder; `None` for standard output, pipes and devices.
     pub fn path(&self) -> Option<PathBuf> {
         match self.place().ok()? {
-            Place::File(path) | Place::Folder(path) => Some(path),
-            Place::Stdout | Place::Stream(_) => None,
+            Destination::File(path) | Destination::Folder(path) => Some(path),
+            Destination::Stdout | Destination::Stream(_) => None,
         }
     }
 
     /// Whether it is a folder of files.
     pub fn is_folder(&self) -> bool {
-        matches!(self.place(), Ok(Place::Folder(_)))
+        matches!(self.place(), Ok(Destination::Folder(_)))
     }
 
     /// The format of the output, if it can be told.
@@ -119,7 +119,7 @@ impl SinkSpec {
     pub(super) fn layout(&self) -> Result<Layout, SinkProblem> {
         let place = self.place()?;
         let (named_format, named_compression) = match &place {
-            Place::File(path) => endings(path),
+            Destination::File(path) => endings(path),
             _ => (None, None),
         };
         let format = match (self.options.format, named_format, &place) {
@@ -136,7 +136,7 @@ impl SinkSpec {
             }
             (Some(asked), _, _) => asked,
             (None, Some(named), _) => named,
-            (None, None, Place::File(_)) => {
+            (None, None, Destination::File(_)) => {
                 return Err(SinkProblem::of(
                     "format",
                     format!(
@@ -149,7 +149,7 @@ impl SinkSpec {
             (None, None, _) => Format::Jsonl,
         };
         let compression = self.compression(format, named_compression, &place)?;
-        let is_folder = matches!(place, Place::Folder(_));
+        let is_folder = matches!(place, Destination::Folder(_));
         let max_file_bytes =
             is_folder.then(|| self.options.max_file_bytes.unwrap_or(SinkOptions::DEFAULT_MAX_FILE_BYTES));
         Ok(Layout {
@@ -163,13 +163,13 @@ impl SinkSpec {
         })
     }
 
-    pub(super) fn place(&self) -> Result<Place, SinkProblem> {
+    pub(super) fn place(&self) -> Result<Destination, SinkProblem> {
         let location = self.location.as_str();
         if location.is_empty() {
             return Err(SinkProblem::at_location("INTO needs a file, a folder ending in /, or '-'".into()));
         }
         if location == "-" {
-            return Ok(Place::Stdout);
+            return Ok(Destination::Stdout);
         }
         if let Some((scheme, _)) = location.split_once("://") {
             return Err(SinkProblem::at_location(format!(
@@ -183,17 +183,17 @@ impl SinkSpec {
                 Some(Kind::File | Kind::Stream) => {
                     Err(SinkProblem::at_location(format!("`{location}` is a file, not a folder")))
                 }
-                _ => Ok(Place::Folder(path)),
+                _ => Ok(Destination::Folder(path)),
             };
         }
         match kind {
             Some(Kind::Folder) => {
                 Err(SinkProblem::at_location(format!("`{location}` is a folder: write `{location}/`")))
             }
-            Some(Kind::Stream) => Ok(Place::Stream(path)),
+            Some(Kind::Stream) => Ok(Destination::Stream(path)),
             // A link stays a link: what it points to is replaced.
-            Some(Kind::File) => Ok(Place::File(store::followed(&path))),
-            None => Ok(Place::File(path)),
+            Some(Kind::File) => Ok(Destination::File(store::followed(&path))),
+            None => Ok(Destination::File(path)),
         }
     }
 
@@ -201,7 +201,7 @@ impl SinkSpec {
         &self,
         format: Format,
         named: Option<Compression>,
-        place: &Place,
+        place: &Destination,
     ) -> Result<Compression, SinkProblem> {
         let allowed = format.compressions();
         if let Some(asked) = self.options.compression {
@@ -217,7 +217,7 @@ impl SinkSpec {
                     ),
                 ));
             }
-            let is_named = matches!(place, Place::File(_)) && format.is_lines();
+            let is_named = matches!(place, Destination::File(_)) && format.is_lines();
             if is_named && asked != named.unwrap_or(Compression::None) {
                 let wanted =
                     asked.ending().map_or("no compression ending".into(), |ending| format!("the ending .{ending}"));
@@ -236,7 +236,7 @@ impl SinkSpec {
             ))),
             Some(named) => Ok(named),
             None if format == Format::Parquet => Ok(Compression::Zstd),
-            None if format == Format::Jsonl && matches!(place, Place::Folder(_)) => Ok(Compression::Zstd),
+            None if format == Format::Jsonl && matches!(place, Destination::Folder(_)) => Ok(Compression::Zstd),
             None => Ok(Compression::None),
         }
     }

@@ -4,7 +4,7 @@
 
 use super::existing::Existing;
 use super::options::Format;
-use super::spec::{Layout, Place, SinkSpec};
+use super::spec::{Destination, Layout, SinkSpec};
 use crate::store::{exists, is_folder, settle_around};
 use arrow::datatypes::{DataType, IntervalUnit, Schema};
 use std::path::Path;
@@ -76,7 +76,7 @@ impl SinkSpec {
             return Ok(());
         };
         match layout.place {
-            Place::Folder(_) => Ok(()),
+            Destination::Folder(_) => Ok(()),
             _ => Err(SinkProblem::of(
                 option,
                 format!("`{option}` writes several files, so it needs a folder: end the location in /"),
@@ -172,11 +172,11 @@ impl SinkSpec {
     pub(super) fn check_existing(&self, layout: &Layout) -> Result<(), SinkProblem> {
         let location = &self.location;
         let overwrite = self.options.overwrite;
-        if let Place::File(path) | Place::Folder(path) = &layout.place {
+        if let Destination::File(path) | Destination::Folder(path) = &layout.place {
             settle_around(path).map_err(|error| SinkProblem::at_location(error.to_string()))?;
         }
         match &layout.place {
-            Place::File(path) => match Existing::of_file(path) {
+            Destination::File(path) => match Existing::of_file(path) {
                 Existing::Nothing => Ok(()),
                 Existing::Ours { .. } if overwrite => Ok(()),
                 Existing::Ours { .. } => Err(SinkProblem::existing(format!(
@@ -193,7 +193,7 @@ impl SinkSpec {
                     Err(SinkProblem::existing(format!("`{location}` exists: remove it, or choose another name")))
                 }
             },
-            Place::Folder(path) => match Existing::of_folder(path) {
+            Destination::Folder(path) => match Existing::of_folder(path) {
                 Existing::Nothing => Ok(()),
                 Existing::Ours { .. } if overwrite || self.appends => Ok(()),
                 Existing::Ours { .. } => Err(SinkProblem::existing(format!(

@@ -100,7 +100,7 @@ pub(crate) fn is_of_output(path: &Path) -> bool {
 fn check_manifest(folder: &Path, part: &Path) -> Result<(), String> {
     let Some(manifest) = Manifest::of_folder(folder) else { return Ok(()) };
     let place = folder.display();
-    let help = "write it anew with WITH (overwrite = true), or read what is there by a glob such as '*.jsonl'";
+    let help = "write it again with WITH (overwrite = true), or read what is there by a glob such as '*.jsonl'";
     if !manifest.complete {
         return Err(format!("'{place}' is not complete: the run that wrote it was cut short\n{help}"));
     }

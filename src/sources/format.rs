@@ -69,7 +69,7 @@ pub(crate) struct Origin {
 
 /// A place in a piece of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct InputPosition {
     pub piece: usize,
     /// The line or row in the piece, from 1.
     pub line: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Place {
     pub byte_offset: u64,
 }
 
-impl Place {
+impl InputPosition {
     /// Where a piece begins.
     pub fn start_of(piece: usize) -> Self {
         Self { piece, line: 1, byte_offset: 0 }
@@ -86,7 +86,7 @@ impl Place {
 
 /// Decoded rows: the projected columns of the file's own, and each row's origin.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct DecodedRows {
     pub columns: Vec<ArrayRef>,
     /// The bytes that each row was read from, if the scan asks for them and the format is one of lines.
     pub lines: Option<ArrayRef>,
@@ -94,7 +94,7 @@ pub(crate) struct Rows {
 }
 
 /// Batches of rows, decoded as they are asked for.
-pub(crate) type RowsIter = Box<dyn Iterator<Item = Result<Rows>> + Send>;
+pub(crate) type RowsIter = Box<dyn Iterator<Item = Result<DecodedRows>> + Send>;
 
 /// Why a reader stopped before the end of its input.
 #[derive(Debug)]
@@ -331,7 +331,7 @@ impl Counters {
 
 impl Scan {
     /// Sets a piece of input aside.
-    pub fn reject(&self, at: Place, kind: RejectKind, reason: String, raw: Vec<u8>) -> Result<()> {
+    pub fn reject(&self, at: InputPosition, kind: RejectKind, reason: String, raw: Vec<u8>) -> Result<()> {
         // Only now is it worth knowing what comes before the piece in its file.
         let before = self.input.counts.before(&self.input, at.piece)?;
         let (line, byte_offset) = (before.lines + at.line, before.bytes + at.byte_offset);
@@ -340,7 +340,7 @@ impl Scan {
     }
 
     /// Sets the rest of a piece aside, because it cannot be read.
-    pub fn reject_rest(&self, at: Place, reason: impl std::fmt::Display) -> Result<()> {
+    pub fn reject_rest(&self, at: InputPosition, reason: impl std::fmt::Display) -> Result<()> {
         let reason = format!("cannot read the file from here on: {reason}");
         self.reject(at, RejectKind::Unreadable, reason, Vec::new())
     }

@@ -88,7 +88,7 @@ impl HeldHeads {
             return None;
         }
         let Rest { stream, count, claim, .. } = rest;
-        let again = Again { head: Some((Cursor::new(bytes), claim)), rest: stream };
+        let again = Resumed { head: Some((Cursor::new(bytes), claim)), rest: stream };
         Some(Opened { stream: Box::new(again), count })
     }
 
@@ -109,12 +109,12 @@ fn window_bytes(compression: Option<Compression>) -> usize {
 }
 
 /// A stream whose beginning was read before.
-struct Again {
+struct Resumed {
     head: Option<(Cursor<Vec<u8>>, Claim)>,
     rest: Option<ByteStream>,
 }
 
-impl Read for Again {
+impl Read for Resumed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some((head, _)) = &mut self.head {
             let n_bytes = head.read(buffer)?;

@@ -4,7 +4,7 @@ use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batc
 use super::compression::{ByteCount, open_file};
 use super::discover::SourceFile;
 use super::encoded::ReaderForm;
-use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{DecodedRows, FormatReader, Input, InputPosition, Origin, RowsIter, Scan, Stop, Unit};
 use super::queue::UnitSender;
 use super::spec::Compression;
 use super::split::Extent;
@@ -181,7 +181,7 @@ impl FormatReader for IpcReader {
                 }))
             }
             Err(error) => {
-                scan.reject_rest(Place::start_of(piece), error)?;
+                scan.reject_rest(InputPosition::start_of(piece), error)?;
                 Ok(Box::new(std::iter::empty()))
             }
         }
@@ -230,7 +230,7 @@ impl IpcDecoder {
 }
 
 impl Iterator for IpcDecoder {
-    type Item = Result<Rows, Error>;
+    type Item = Result<DecodedRows, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let decoded = self.next_batch().and_then(|batch| {
@@ -242,11 +242,11 @@ impl Iterator for IpcDecoder {
                 let piece = self.piece as u32;
                 let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;
-                Some(Ok(Rows { columns, lines: None, origins }))
+                Some(Ok(DecodedRows { columns, lines: None, origins }))
             }
             Err(error) => {
                 self.batches = None;
-                let place = Place { piece: self.piece, line: self.row, byte_offset: 0 };
+                let place = InputPosition { piece: self.piece, line: self.row, byte_offset: 0 };
                 self.scan.reject_rest(place, error).err().map(Err)
             }
         }

@@ -9,7 +9,7 @@
 
 use super::buffers::{Buffer, Buffers};
 use super::compression::ByteStream;
-use super::format::{Input, Opened, Place, Scan, Stop, Unit};
+use super::format::{Input, InputPosition, Opened, Scan, Stop, Unit};
 use super::line_counts::LineCount;
 use super::members::can_cut;
 use super::queue::UnitSender;
@@ -219,7 +219,7 @@ pub(crate) fn produce_lines(scan: &Scan, pieces: Range<usize>, units: &UnitSende
 fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), Stop> {
     let Opened { stream, count } = match scan.input.open(piece)? {
         Ok(opened) => opened,
-        Err(error) => return Ok(scan.reject_rest(Place::start_of(piece), error)?),
+        Err(error) => return Ok(scan.reject_rest(InputPosition::start_of(piece), error)?),
     };
     let is_first = scan.input.splits.pieces[piece].extent.is_first();
     let mut cutter = LineCutter::new(stream, piece, is_first, scan.batch_bytes, scan.buffers.clone());
@@ -231,11 +231,11 @@ fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), St
             Cut::TooLong { line, byte_offset, n_bytes, prefix } => {
                 let reason =
                     format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)");
-                scan.reject(Place { piece, line, byte_offset }, RejectKind::TooLarge, reason, prefix)?;
+                scan.reject(InputPosition { piece, line, byte_offset }, RejectKind::TooLarge, reason, prefix)?;
             }
             Cut::Broken { line, byte_offset, error, rest } => {
                 let reason = format!("cannot read the file from here on: {error}");
-                let place = Place { piece, line, byte_offset };
+                let place = InputPosition { piece, line, byte_offset };
                 return Ok(scan.reject(place, RejectKind::Unreadable, reason, rest)?);
             }
             Cut::End => {

@@ -1,6 +1,6 @@
 //! Puts a batch together: the decoded columns, the folders' values, and where each row came from.
 
-use super::format::{Input, Origin, Rows};
+use super::format::{DecodedRows, Input, Origin};
 use super::table::{FileTable, SourceColumn};
 use crate::Error;
 use arrow::array::{
@@ -26,8 +26,8 @@ impl Assembler {
     }
 
     /// The batch of decoded rows. Their columns come in the order of the projection.
-    pub fn assemble(&self, rows: Rows) -> Result<RecordBatch, Error> {
-        let Rows { columns: decoded, mut lines, origins } = rows;
+    pub fn assemble(&self, rows: DecodedRows) -> Result<RecordBatch, Error> {
+        let DecodedRows { columns: decoded, mut lines, origins } = rows;
         let mut decoded = decoded.into_iter();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
         for (column, field) in self.columns.iter().zip(self.schema.fields()) {

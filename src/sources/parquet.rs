@@ -5,7 +5,7 @@
 use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batch};
 use super::discover::SourceFile;
 use super::encoded::ReaderForm;
-use super::format::{FormatReader, Input, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{DecodedRows, FormatReader, Input, InputPosition, Origin, RowsIter, Scan, Stop, Unit};
 use super::prune::groups_to_read;
 use super::queue::UnitSender;
 use super::split::Extent;
@@ -89,7 +89,7 @@ impl FormatReader for ParquetReader {
             let metadata = match loaded {
                 Ok(metadata) => metadata,
                 Err(error) => {
-                    scan.reject_rest(Place::start_of(piece), error)?;
+                    scan.reject_rest(InputPosition::start_of(piece), error)?;
                     continue;
                 }
             };
@@ -139,7 +139,7 @@ impl FormatReader for ParquetReader {
                 Ok(Box::new(GroupDecoder { scan, piece, row: first_row, batches, wanted, is_broken: false }))
             }
             Err(error) => {
-                let place = Place { piece, line: first_row, byte_offset: 0 };
+                let place = InputPosition { piece, line: first_row, byte_offset: 0 };
                 scan.reject_rest(place, format!("row group {}: {error}", row_group + 1))?;
                 Ok(Box::new(std::iter::empty()))
             }
@@ -186,7 +186,7 @@ struct GroupDecoder {
 }
 
 impl Iterator for GroupDecoder {
-    type Item = Result<Rows, Error>;
+    type Item = Result<DecodedRows, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_broken {
@@ -199,11 +199,11 @@ impl Iterator for GroupDecoder {
                 let piece = self.piece as u32;
                 let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;
-                Some(Ok(Rows { columns, lines: None, origins }))
+                Some(Ok(DecodedRows { columns, lines: None, origins }))
             }
             Err(error) => {
                 self.is_broken = true;
-                let place = Place { piece: self.piece, line: self.row, byte_offset: 0 };
+                let place = InputPosition { piece: self.piece, line: self.row, byte_offset: 0 };
                 self.scan.reject_rest(place, error).err().map(Err)
             }
         }

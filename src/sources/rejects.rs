@@ -133,11 +133,11 @@ struct Keeping {
 struct State {
     summary: RejectSummary,
     /// The first few, kept sorted.
-    first: Vec<(Place, String)>,
+    first: Vec<(RejectPosition, String)>,
     /// Made when there is a reject.
     files: Option<Files>,
     /// A file that a query reads twice rejects the same lines twice; they count once.
-    known: HashSet<Place>,
+    known: HashSet<RejectPosition>,
     scratch: Option<Scratch>,
 }
 
@@ -150,13 +150,13 @@ struct Files {
 }
 
 /// File, line, byte offset: the order in which rejects are shown and written.
-type Place = (u32, u64, u64);
+type RejectPosition = (u32, u64, u64);
 
 #[derive(Debug)]
 struct Scratch {
     writer: BufWriter<ScratchFile>,
     /// The place of each reject, and where in the scratch file its line begins.
-    entries: Vec<(Place, u64)>,
+    entries: Vec<(RejectPosition, u64)>,
     n_bytes: u64,
 }
 
@@ -290,7 +290,7 @@ impl Files {
 }
 
 impl State {
-    fn remember_first(&mut self, place: Place, reject: &Reject) {
+    fn remember_first(&mut self, place: RejectPosition, reject: &Reject) {
         let at = self.first.partition_point(|(known, _)| *known < place);
         if at < N_SHOWN {
             self.first.insert(at, (place, reject.to_string()));
@@ -298,7 +298,7 @@ impl State {
         }
     }
 
-    fn write(&mut self, folder: &RejectsFolder, place: Place, reject: &Reject) -> Result<()> {
+    fn write(&mut self, folder: &RejectsFolder, place: RejectPosition, reject: &Reject) -> Result<()> {
         if self.scratch.is_none() {
             self.scratch = Some(Scratch::create(folder)?);
         }
@@ -317,7 +317,7 @@ impl Scratch {
         Ok(Self { writer: BufWriter::new(file), entries: Vec::new(), n_bytes: 0 })
     }
 
-    fn append(&mut self, place: Place, reject: &Reject) -> Result<()> {
+    fn append(&mut self, place: RejectPosition, reject: &Reject) -> Result<()> {
         let mut record = json!({
             "file": reject.file,
             "line": reject.line,

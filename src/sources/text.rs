@@ -1,7 +1,7 @@
 //! Plain text: a document a file, or a document a line, in the column `text`.
 
 use super::encoded::ReaderForm;
-use super::format::{FormatReader, Input, Opened, Origin, Place, Rows, RowsIter, Scan, Stop, Unit};
+use super::format::{DecodedRows, FormatReader, Input, InputPosition, Opened, Origin, RowsIter, Scan, Stop, Unit};
 use super::lines::{Block, cut_lines, produce_lines, utf8};
 use super::queue::UnitSender;
 use super::rejects::RejectKind;
@@ -69,7 +69,7 @@ fn produce_files(scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Resul
             read
         });
         if let Err(error) = read {
-            scan.reject_rest(Place::start_of(piece), error)?;
+            scan.reject_rest(InputPosition::start_of(piece), error)?;
             continue;
         }
         if text.len() > MAX_FILE_BYTES {
@@ -78,7 +78,7 @@ fn produce_files(scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Resul
                 "the file has more than {MAX_FILE_BYTES} bytes, too many for one document; \
                  read it line by line with WITH (unit = 'line') (its beginning is kept)"
             );
-            scan.reject(Place::start_of(piece), RejectKind::TooLarge, reason, text)?;
+            scan.reject(InputPosition::start_of(piece), RejectKind::TooLarge, reason, text)?;
             continue;
         }
         if n_bytes + text.len() > scan.batch_bytes && !texts.is_empty() {
@@ -98,7 +98,7 @@ fn produce_files(scan: &Scan, pieces: Range<usize>, units: &UnitSender) -> Resul
     Ok(())
 }
 
-fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
+fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<DecodedRows> {
     let mut column = StringBuilder::new();
     let mut origins = Vec::with_capacity(texts.len());
     for (piece, text) in texts {
@@ -108,10 +108,10 @@ fn decode_files(texts: Vec<(usize, Vec<u8>)>, scan: &Scan) -> Result<Rows> {
                 column.append_value(content);
                 origins.push(Origin { piece: piece as u32, row: 1 });
             }
-            Err(error) => reject_not_utf8(scan, Place::start_of(piece), &text, error)?,
+            Err(error) => reject_not_utf8(scan, InputPosition::start_of(piece), &text, error)?,
         }
     }
-    Ok(Rows { columns: projected(scan, &mut column), lines: None, origins })
+    Ok(DecodedRows { columns: projected(scan, &mut column), lines: None, origins })
 }
 
 fn decode_lines(block: Block, scan: Scan) -> Result<RowsIter> {
@@ -119,7 +119,7 @@ fn decode_lines(block: Block, scan: Scan) -> Result<RowsIter> {
     Ok(Box::new(std::iter::from_fn(move || next_lines(&block, &mut place, &scan).transpose())))
 }
 
-fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -> Result<Option<Rows>> {
+fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -> Result<Option<DecodedRows>> {
     let mut column = StringBuilder::new();
     let mut origins = Vec::new();
     let mut is_end = true;
@@ -130,7 +130,7 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
                 origins.push(Origin { piece: block.piece as u32, row: line.number });
             }
             Err(error) => {
-                let place = Place { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
+                let place = InputPosition { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
                 reject_not_utf8(scan, place, line.bytes, error)?;
             }
         }
@@ -140,7 +140,7 @@ fn next_lines(block: &Block, place: &mut super::lines::LinePlace, scan: &Scan) -
         }
     }
     let is_empty = origins.is_empty() && is_end;
-    Ok((!is_empty).then(|| Rows { columns: projected(scan, &mut column), lines: None, origins }))
+    Ok((!is_empty).then(|| DecodedRows { columns: projected(scan, &mut column), lines: None, origins }))
 }
 
 /// The one column, if it is asked for.
@@ -149,7 +149,7 @@ fn projected(scan: &Scan, column: &mut StringBuilder) -> Vec<ArrayRef> {
     scan.projection.iter().map(|_| text.clone()).collect()
 }
 
-fn reject_not_utf8(scan: &Scan, place: Place, bytes: &[u8], error: std::str::Utf8Error) -> Result<()> {
+fn reject_not_utf8(scan: &Scan, place: InputPosition, bytes: &[u8], error: std::str::Utf8Error) -> Result<()> {
     let reason = format!("not UTF-8: byte {} is invalid", error.valid_up_to() + 1);
     scan.reject(place, RejectKind::InvalidText, reason, bytes.to_vec())
 }

@@ -324,7 +324,7 @@ impl ExecutionPlan for VerbExec {
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        // Rows that were dealt out anew would have no place among their neighbours.
+        // Rows that were dealt out again would have no place among their neighbours.
         vec![false; self.inputs.len()]
     }
 

@@ -121,5 +121,5 @@ fn the_life_of_a_query_in_the_architecture_is_as_it_is() {
         return;
     }
     assert!(now.matches("<!-- life: ").count() >= 4);
-    assert_eq!(now, text, "ARCHITECTURE.md shows an old life; UPDATE_DOCS=1 cargo test docs writes it anew");
+    assert_eq!(now, text, "ARCHITECTURE.md shows an old life; UPDATE_DOCS=1 cargo test docs writes it again");
 }

@@ -21,20 +21,27 @@ fn write(folder: &Path, name: &str, documents: &[Value]) {
 }
 
 /// What became of each document of a file: its id and the id of the one that stayed for it.
-fn fates(folder: &Path, file: &str, verb: &str, options: &str, index: &str, config: Config) -> Vec<(String, String)> {
+fn decisions(
+    folder: &Path,
+    file: &str,
+    verb: &str,
+    options: &str,
+    index: &str,
+    config: Config,
+) -> Vec<(String, String)> {
     let place = folder.display();
     // Only what is written is added to an index.
     let text = format!(
         "FROM '{place}/{file}' |> {verb} WITH (drop = false, kept_id = 'kept'{options}) {}|> SELECT id, kept \
-         |> INTO '{place}/fates.out' WITH (format = 'jsonl', overwrite = true); FROM '{place}/fates.out' WITH (format = 'jsonl')",
+         |> INTO '{place}/decisions.out' WITH (format = 'jsonl', overwrite = true); FROM '{place}/decisions.out' WITH (format = 'jsonl')",
         index.replace("INDEX '", &format!("INDEX '{place}/"))
     );
     let text_of = |row: &Value, name: &str| row[name].as_str().unwrap().to_string();
     rows(&text, config).iter().map(|row| (text_of(row, "id"), text_of(row, "kept"))).collect()
 }
 
-fn kept(fates: &[(String, String)]) -> BTreeSet<String> {
-    fates.iter().filter(|(id, kept)| id == kept).map(|(id, _)| id.clone()).collect()
+fn kept(decisions: &[(String, String)]) -> BTreeSet<String> {
+    decisions.iter().filter(|(id, kept)| id == kept).map(|(id, _)| id.clone()).collect()
 }
 
 /// Directions at right angles, and near copies of them.
@@ -65,16 +72,16 @@ fn vectors_of_a_new_crawl_are_held_against_those_that_stayed() {
         write(folder, "all.jsonl", &documents);
         let options = ", clusters = 5, threshold = 0.98";
         let keep = "KEEP FIRST BY id ";
-        let at_once = fates(folder, "all.jsonl", verb, options, keep, config.clone());
+        let at_once = decisions(folder, "all.jsonl", verb, options, keep, config.clone());
         assert!(kept(&at_once).len() == 64, "one of each direction");
         let mut one_by_one = Vec::new();
         for (number, part) in documents.chunks(100).enumerate() {
             let file = format!("{number}.jsonl");
             write(folder, &file, part);
             let read_only = format!("{keep}AGAINST INDEX 'seen' READ ONLY ");
-            let preview = (number > 0).then(|| fates(folder, &file, verb, options, &read_only, config.clone()));
+            let preview = (number > 0).then(|| decisions(folder, &file, verb, options, &read_only, config.clone()));
             let appending = format!("{keep}AGAINST INDEX 'seen' ");
-            let found = fates(folder, &file, verb, options, &appending, config.clone());
+            let found = decisions(folder, &file, verb, options, &appending, config.clone());
             assert!(preview.is_none_or(|preview| preview == found), "reading changes nothing");
             one_by_one.extend(found);
         }
@@ -107,15 +114,15 @@ fn the_ledger_names_who_stayed_also_when_only_a_dropped_one_is_alike() {
     let [chained, apart] = ["component", "kept"].map(|link| {
         let index = format!("AGAINST INDEX 'seen {link}' ");
         let options = format!(", verify = false, link = '{link}'");
-        let run = |(file, _): &(&str, _)| fates(folder, file, verb, &options, &index, Config::default());
+        let run = |(file, _): &(&str, _)| decisions(folder, file, verb, &options, &index, Config::default());
         let found: Vec<_> = parts.iter().flat_map(run).collect();
-        assert_eq!(found, fates(folder, "all.jsonl", verb, &options, "", Config::default()), "{link}");
+        assert_eq!(found, decisions(folder, "all.jsonl", verb, &options, "", Config::default()), "{link}");
         found
     });
     assert!(chained.iter().all(|(_, stayed)| stayed == "d0"), "{chained:?}");
     assert!(kept(&apart).len() > 1 && kept(&apart).len() < 6, "who is like dropped ones alone stays: {apart:?}");
     write(folder, "last.jsonl", &drifting[11..]);
-    let alone = fates(folder, "last.jsonl", verb, ", verify = false", "", Config::default());
+    let alone = decisions(folder, "last.jsonl", verb, ", verify = false", "", Config::default());
     assert_eq!(alone, [("d11".to_string(), "d11".to_string())]);
 }
 
@@ -132,14 +139,14 @@ fn what_was_published_stays_when_a_later_document_links_it() {
     let options = ", bands = 60, rows = 3, link = 'component'";
     let index = "AGAINST INDEX 'seen' ";
     let runs =
-        ["0.jsonl", "1.jsonl", "2.jsonl"].map(|file| fates(folder, file, verb, options, index, Config::default()));
+        ["0.jsonl", "1.jsonl", "2.jsonl"].map(|file| decisions(folder, file, verb, options, index, Config::default()));
     let named =
         |pairs: &[(&str, &str)]| pairs.iter().map(|(id, kept)| (id.to_string(), kept.to_string())).collect::<Vec<_>>();
     assert_eq!(runs[0], named(&[("left", "left"), ("right", "right")]));
     // The one difference to all at once, where `right` goes too.
     assert_eq!(runs[1], named(&[("both", "left")]));
     assert!(runs[2].iter().all(|(_, stayed)| stayed == "left" || stayed == "right"), "{:?}", runs[2]);
-    let at_once = fates(folder, "*.jsonl", verb, &format!("{options}, verify = false"), "", Config::default());
+    let at_once = decisions(folder, "*.jsonl", verb, &format!("{options}, verify = false"), "", Config::default());
     assert_eq!(kept(&at_once), BTreeSet::from(["left".to_string()]));
 }
 

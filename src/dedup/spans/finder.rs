@@ -84,7 +84,7 @@ fn pieces<'t>(text: &'t str, cuts: &[Range<usize>]) -> impl Iterator<Item = &'t 
     starts.zip(ends).map(|(start, end)| text.get(start..end).unwrap_or_default())
 }
 
-/// The fate of a text after its cuts; `n_units` are left of it, where units are counted.
+/// The decision of a text after its cuts; `n_units` are left of it, where units are counted.
 pub(super) fn judge(
     text: &str,
     cuts: Vec<Range<usize>>,

@@ -4,7 +4,7 @@
 use super::{budget, budgets, mix};
 use crate::dedup::contraction::for_each_child;
 use crate::dedup::{
-    Budget, Candidates, Chooser, Components, Fate, Groups, KeepWhich, Kept, PairCounts, RowStore, Survivors,
+    Budget, Candidates, Chooser, Components, Decision, Groups, KeepWhich, Kept, PairCounts, RowStore, Survivors,
     star_and_chain,
 };
 use proptest::prelude::*;
@@ -189,7 +189,7 @@ fn the_row_that_stays_is_chosen_by_key_then_by_place() {
 }
 
 #[test]
-fn fates_come_in_row_order_in_any_memory() {
+fn decisions_come_in_row_order_in_any_memory() {
     let n_rows = 20_000;
     for budget in budgets() {
         let mut survivors = Survivors::new(n_rows, &budget);
@@ -200,28 +200,28 @@ fn fates_come_in_row_order_in_any_memory() {
             survivors.add_cluster(&rows, None, chooser, |row, _| Ok(Some(row as f64 / 1e6))).unwrap();
         }
         assert_eq!(survivors.n_dropped(), n_rows / 2);
-        let mut fates = survivors.finish().unwrap();
+        let mut decisions = survivors.finish().unwrap();
         for row in 0..n_rows {
             let cluster = row / 4 * 4;
             let similarity = (row != cluster).then_some(row as f64 / 1e6);
-            let expected = Fate { row, kept: Kept::Row(cluster), cluster, size: 3, similarity };
-            let fate = fates.next_for(row).unwrap();
-            assert_eq!(fate, (row % 4 != 3).then_some(expected));
-            assert_eq!(fate.is_some_and(|fate| fate.is_kept()), row == cluster);
+            let expected = Decision { row, kept: Kept::Row(cluster), cluster, size: 3, similarity };
+            let decision = decisions.next_for(row).unwrap();
+            assert_eq!(decision, (row % 4 != 3).then_some(expected));
+            assert_eq!(decision.is_some_and(|decision| decision.is_kept()), row == cluster);
         }
     }
 }
 
 #[test]
-fn a_reader_of_fates_skips_rows_that_are_not_asked_for() {
+fn a_reader_of_decisions_skips_rows_that_are_not_asked_for() {
     let mut survivors = Survivors::new(100, &budget(usize::MAX, 1));
     let chooser = Chooser { which: KeepWhich::None, keys: None };
     survivors.add_cluster(&[3, 5, 90], Some(4), chooser, |_, _| Ok(None)).unwrap();
     survivors.add_cluster(&[7], Some(11), Chooser { which: KeepWhich::First, keys: None }, |_, _| Ok(None)).unwrap();
-    let mut fates = survivors.finish().unwrap();
-    assert_eq!(fates.next_for(4).unwrap(), None);
-    let fate = fates.next_for(7).unwrap().unwrap();
-    assert_eq!((fate.kept, fate.size, fate.is_kept()), (Kept::Indexed(11), 1, false));
-    assert_eq!(fates.next_for(90).unwrap().unwrap().kept, Kept::Nobody);
-    assert_eq!(fates.next_for(91).unwrap(), None);
+    let mut decisions = survivors.finish().unwrap();
+    assert_eq!(decisions.next_for(4).unwrap(), None);
+    let decision = decisions.next_for(7).unwrap().unwrap();
+    assert_eq!((decision.kept, decision.size, decision.is_kept()), (Kept::Indexed(11), 1, false));
+    assert_eq!(decisions.next_for(90).unwrap().unwrap().kept, Kept::Nobody);
+    assert_eq!(decisions.next_for(91).unwrap(), None);
 }

@@ -5,7 +5,7 @@
 //! no number with a constant. With [`RejectDetail::All`] also `_failed`, a list of all rules that it fails.
 
 use super::program::{COMPUTED, Program, Rule};
-use super::rows::Rows;
+use super::rows::LiveRows;
 use crate::exec::ledger::{DropKeys, DropPartition, DropWriter, Ledger, RejectDetail, keyed, position_columns};
 use crate::sources::is_carried;
 use arrow::array::{
@@ -79,7 +79,13 @@ impl DropRecorder {
     }
 
     /// Notes the rows alive for which `keep` is false.
-    pub fn note(&mut self, rule: usize, program: &Program, rows: &mut Rows<'_>, keep: &BooleanArray) -> PlanResult<()> {
+    pub fn note(
+        &mut self,
+        rule: usize,
+        program: &Program,
+        rows: &mut LiveRows<'_>,
+        keep: &BooleanArray,
+    ) -> PlanResult<()> {
         let values = match &program.rules[rule].compared {
             Some(compared) => numbers(&rows.values(&compared.value)?),
             None => None,

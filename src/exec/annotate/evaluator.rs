@@ -7,7 +7,7 @@ use super::counts::Metrics;
 use super::dropped::DropRecorder;
 use super::order::RuleOrder;
 use super::program::{Program, Rule};
-use super::rows::Rows;
+use super::rows::LiveRows;
 use crate::Error;
 use crate::exec::text_bytes::text_bytes_per_row;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
@@ -56,7 +56,7 @@ impl Evaluator {
     /// The program on one batch.
     pub fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let program = Arc::clone(&self.program);
-        let mut rows = Rows::new(&program, batch);
+        let mut rows = LiveRows::new(&program, batch);
         let mut text_bytes = if program.rules.is_empty() { vec![] } else { text_bytes_per_row(batch) };
         self.metrics.rows_in.add(batch.num_rows());
         self.metrics.text_bytes_in.add(text_bytes.iter().sum::<u64>() as usize);
@@ -93,7 +93,7 @@ impl Evaluator {
     }
 
     /// Drops the rows that the first of these rules does not keep; the others come after it.
-    fn apply(&mut self, rules: &[usize], rows: &mut Rows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
+    fn apply(&mut self, rules: &[usize], rows: &mut LiveRows<'_>, text_bytes: &mut Vec<u64>) -> Result<()> {
         let Some(&index) = rules.first() else { return Ok(()) };
         let program = Arc::clone(&self.program);
         let rule = &program.rules[index];
@@ -124,12 +124,12 @@ impl Evaluator {
 
     /// Every rule on every row, so that the ledger can name all that a row fails. A rule that can fail still sees only
     /// rows that those before it keep.
-    fn apply_all(&mut self, batch: &RecordBatch, rows: &mut Rows<'_>, text_bytes: &[u64]) -> Result<()> {
+    fn apply_all(&mut self, batch: &RecordBatch, rows: &mut LiveRows<'_>, text_bytes: &[u64]) -> Result<()> {
         let program = Arc::clone(&self.program);
         let mut keeps = vec![true; batch.num_rows()];
         for (index, rule) in program.rules.iter().enumerate() {
             let failing = if rule.can_fail {
-                let mut guarded = Rows::new(&program, batch);
+                let mut guarded = LiveRows::new(&program, batch);
                 guarded.keep(&BooleanArray::from(keeps.clone()));
                 self.note_failing(index, &mut guarded)
             } else {
@@ -147,7 +147,7 @@ impl Evaluator {
     }
 
     /// Writes down the rows that fail a rule; gives their places in the batch.
-    fn note_failing(&mut self, index: usize, rows: &mut Rows<'_>) -> Result<Vec<u32>> {
+    fn note_failing(&mut self, index: usize, rows: &mut LiveRows<'_>) -> Result<Vec<u32>> {
         let program = Arc::clone(&self.program);
         let rule = &program.rules[index];
         if rows.n_alive == 0 {
@@ -167,7 +167,7 @@ impl Evaluator {
     }
 
     /// Runs a step if it has not run. `rules` are those that will run next, in their order, as far as that is known.
-    fn ensure(&self, step: usize, rows: &mut Rows<'_>, rules: &[usize]) -> Result<()> {
+    fn ensure(&self, step: usize, rows: &mut LiveRows<'_>, rules: &[usize]) -> Result<()> {
         if rows.has_run(step) {
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl Evaluator {
     /// somebody looks into, and the device need not send what nobody else reads.
     fn record(&mut self, batch: &RecordBatch, keep: &BooleanArray) -> Result<()> {
         let program = Arc::clone(&self.program);
-        let mut rows = Rows::new(&program, batch);
+        let mut rows = LiveRows::new(&program, batch);
         rows.keep(&arrow::compute::not(keep)?);
         for (index, rule) in program.rules.iter().enumerate() {
             if rows.n_alive == 0 {

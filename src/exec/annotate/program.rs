@@ -11,7 +11,7 @@
 //! Not here: making a program from a plan (`physical::OnePass`), running it (`rows.rs`).
 
 use crate::logical::{Hint, OperatorCall};
-use crate::ops::{Gate, Needs, Range, Stage};
+use crate::ops::{Gate, Needs, PassStage, Range};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::prep_null_mask_filter;
 use arrow::datatypes::SchemaRef;
@@ -74,7 +74,7 @@ pub enum StepKind {
         /// That column as a user would write it.
         document_label: String,
         /// How expensive the walk is.
-        stage: Stage,
+        stage: PassStage,
         /// What the walk finds.
         needs: Needs,
         /// The column that each statistic fills.

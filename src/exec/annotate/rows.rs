@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A batch, its computed columns, and which rows are alive.
-pub(super) struct Rows<'a> {
+pub(super) struct LiveRows<'a> {
     program: &'a Program,
     batch: &'a RecordBatch,
     /// Rows still alive.
@@ -40,7 +40,7 @@ struct Made {
     skipped: Option<BooleanBuffer>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> LiveRows<'a> {
     pub fn new(program: &'a Program, batch: &'a RecordBatch) -> Self {
         Self {
             program,

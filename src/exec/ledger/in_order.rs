@@ -55,10 +55,10 @@ type Sequence = VecDeque<Dropped>;
 
 struct Dropped {
     first: Vec<u8>,
-    rows: Rows,
+    rows: DroppedRows,
 }
 
-enum Rows {
+enum DroppedRows {
     Held(RecordBatch, usize),
     Scratch(Extent),
 }
@@ -96,7 +96,7 @@ impl Waiting {
         let n_bytes = slice_bytes(&batch);
         self.held_bytes += n_bytes;
         if self.ascends {
-            let dropped = Dropped { first: key(&batch, 0)?, rows: Rows::Held(batch, n_bytes) };
+            let dropped = Dropped { first: key(&batch, 0)?, rows: DroppedRows::Held(batch, n_bytes) };
             self.sequences.entry(partition).or_default().push_back(dropped);
         } else {
             self.unsorted.push(batch);
@@ -125,7 +125,7 @@ impl Waiting {
             let piece = take_record_batch(&rows, &places).map_err(failed)?;
             let n_bytes = slice_bytes(&piece);
             self.held_bytes += n_bytes;
-            run.push_back(Dropped { first: key(&piece, 0)?, rows: Rows::Held(piece, n_bytes) });
+            run.push_back(Dropped { first: key(&piece, 0)?, rows: DroppedRows::Held(piece, n_bytes) });
         }
         self.sequences.insert(self.sequences.len(), run);
         Ok(())
@@ -138,9 +138,9 @@ impl Waiting {
             None => self.scratch.insert(Scratch::create(&self.folder)?),
         };
         for dropped in self.sequences.values_mut().flatten() {
-            if let Rows::Held(batch, _) = &dropped.rows {
+            if let DroppedRows::Held(batch, _) = &dropped.rows {
                 let extent = scratch.append(&batch.schema(), std::slice::from_ref(batch))?;
-                dropped.rows = Rows::Scratch(extent);
+                dropped.rows = DroppedRows::Scratch(extent);
             }
         }
         self.held_bytes = 0;
@@ -169,7 +169,7 @@ impl Waiting {
                 let rest = batch.slice(n_done, batch.num_rows() - n_done);
                 let n_bytes = slice_bytes(&rest);
                 self.held_bytes += n_bytes;
-                let rest = Dropped { first: key(&rest, 0)?, rows: Rows::Held(rest, n_bytes) };
+                let rest = Dropped { first: key(&rest, 0)?, rows: DroppedRows::Held(rest, n_bytes) };
                 self.sequences.entry(number).or_default().push_front(rest);
             }
         }
@@ -191,13 +191,13 @@ impl Waiting {
         Some((number, key.clone(), second.map(|(key, _)| key.clone())))
     }
 
-    fn load(&mut self, rows: Rows) -> Result<RecordBatch> {
+    fn load(&mut self, rows: DroppedRows) -> Result<RecordBatch> {
         match rows {
-            Rows::Held(batch, n_bytes) => {
+            DroppedRows::Held(batch, n_bytes) => {
                 self.held_bytes -= n_bytes;
                 Ok(batch)
             }
-            Rows::Scratch(extent) => {
+            DroppedRows::Scratch(extent) => {
                 let scratch = self.scratch.as_ref().ok_or_else(|| bug!("the ledger has no scratch file"))?;
                 let mut found = None;
                 scratch.read(extent, |batch| {

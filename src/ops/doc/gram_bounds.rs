@@ -32,12 +32,12 @@ pub struct GramBounds {
     /// For each n asked for, the most bytes that all occurrences of an n-gram can have.
     top: Vec<(usize, usize)>,
     /// Where all pairs of neighbours may have come before.
-    again: Vec<Run>,
+    again: Vec<WordRun>,
 }
 
 /// Neighbouring words.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct WordRun {
     n_words: usize,
     /// From the beginning of the first to the end of the last.
     n_bytes: usize,
@@ -107,7 +107,7 @@ impl GramBounds {
             let n_grams = self.comes_again[start..].iter().take_while(|again| **again == 1).count();
             let run = &words[start..start + n_grams + shortest - 1];
             let n_bytes = run.last().map_or(0, |last| last.end - run[0].start) as usize;
-            self.again.push(Run { n_words: run.len(), n_bytes });
+            self.again.push(WordRun { n_words: run.len(), n_bytes });
             from = start + n_grams;
         }
     }

@@ -42,7 +42,7 @@ pub use chars::CharCounts;
 use grams::Level;
 pub use lines::{Line, Lines};
 pub use marker_chars::MarkerChars;
-pub use needs::{DeviceNeeds, Needs, Stage};
+pub use needs::{DeviceNeeds, Needs, PassStage};
 pub use repeats::Repeats;
 pub(crate) use split_lines::split_lines;
 pub use words::{Word, WordCounts, WordKinds, WordLengths, Words};

@@ -30,7 +30,7 @@ pub struct DeviceNeeds {
 /// How expensive a walk is. Rules whose statistics belong to a cheap walk run first; an expensive walk sees only the documents
 /// that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
+pub enum PassStage {
     /// Counting bytes, characters, words, lines: a few machine cycles a byte, no memory.
     Scan,
     /// Tables of lines or paragraphs; words that a dictionary finds.
@@ -39,13 +39,13 @@ pub enum Stage {
     Grams,
 }
 
-impl Stage {
+impl PassStage {
     /// As `EXPLAIN` shows it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Stage::Scan => "scan",
-            Stage::Tables => "tables",
-            Stage::Grams => "n-grams",
+            PassStage::Scan => "scan",
+            PassStage::Tables => "tables",
+            PassStage::Grams => "n-grams",
         }
     }
 }
@@ -79,7 +79,7 @@ impl Needs {
     /// What repeats among the paragraphs that runs of two or more line feeds separate.
     pub const BLOCK_REPEATS: Needs = Needs::part(1 << 26);
 
-    /// What belongs to [`Stage::Tables`].
+    /// What belongs to [`PassStage::Tables`].
     const TABLES: u32 = Self::LINE_REPEATS.parts
         | Self::PARAGRAPH_REPEATS.parts
         | Self::BLOCK_REPEATS.parts
@@ -249,13 +249,13 @@ impl Needs {
     }
 
     /// The most expensive walk that finding these parts takes.
-    pub fn stage(self) -> Stage {
+    pub fn stage(self) -> PassStage {
         if !self.grams.is_empty() {
-            Stage::Grams
+            PassStage::Grams
         } else if self.parts & Self::TABLES != 0 {
-            Stage::Tables
+            PassStage::Tables
         } else {
-            Stage::Scan
+            PassStage::Scan
         }
     }
 

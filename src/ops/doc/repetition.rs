@@ -11,7 +11,7 @@ use super::refined::RefinedWords;
 use super::repeats::RepeatTable;
 use super::run_together::RunTogether;
 use super::words::Word;
-use super::{Doc, Needs, Stage};
+use super::{Doc, Needs, PassStage};
 use crate::ops::scan;
 use crate::ops::spec::Scratch;
 use crate::ops::value::Args;
@@ -38,7 +38,7 @@ pub(super) struct Repetition {
 impl Repetition {
     /// `words` and `chinese_words` must have been found if their n-grams are asked for.
     pub(super) fn read(&mut self, text: &str, words: &[Word], chinese_words: &[Word], needs: Needs) {
-        if needs.stage() > Stage::Scan {
+        if needs.stage() > PassStage::Scan {
             self.n_chars = scan::n_chars(text);
         }
         let is_ascii = self.n_chars == text.len();
@@ -110,7 +110,7 @@ impl Needs {
 impl Doc<'_> {
     /// The characters of the document. Needs any table of lines, paragraphs or n-grams.
     pub fn n_chars(&self) -> usize {
-        if self.ready.stage() == Stage::Scan {
+        if self.ready.stage() == PassStage::Scan {
             self.note_undeclared("the number of characters");
         }
         self.repetition.n_chars

@@ -9,7 +9,7 @@ use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
 use crate::exec::{Compared, Estimate, Program, ProgramStep as Step, ProjectedExpr, Rule, StepKind, best};
 use crate::logical::{GetField, Hint, OperatorCall, unhinted};
-use crate::ops::{Cpu, Needs, Range, Stage};
+use crate::ops::{Cpu, Needs, PassStage, Range};
 use crate::optimizer::unmarked;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
@@ -31,7 +31,7 @@ pub(super) fn is_shared_call(expr: &Arc<dyn PhysicalExpr>) -> bool {
 }
 
 /// A column that a step computes.
-struct Slot {
+struct ComputedColumn {
     expr: Arc<dyn PhysicalExpr>,
     /// The call that it is, with the column of its document.
     call: Option<(OperatorCall, usize)>,
@@ -44,7 +44,7 @@ pub(in crate::physical) struct Builder<'a> {
     n_inputs: usize,
     /// The input's fields, then one for each slot.
     fields: Vec<FieldRef>,
-    slots: Vec<Slot>,
+    slots: Vec<ComputedColumn>,
     by_value: HashMap<Arc<dyn PhysicalExpr>, usize>,
     /// What each column of the node added last is, over `fields`.
     columns: Vec<Arc<dyn PhysicalExpr>>,
@@ -129,7 +129,7 @@ impl<'a> Builder<'a> {
                 let slot = self.slots.len();
                 self.fields.push(Arc::new(field.with_name(format!("slot {slot}"))));
                 self.by_value.insert(Arc::clone(&expr), slot);
-                self.slots.push(Slot { expr, call, can_fail });
+                self.slots.push(ComputedColumn { expr, call, can_fail });
                 slot
             }
         };
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn slot_at(&self, column: usize) -> Option<&Slot> {
+    fn slot_at(&self, column: usize) -> Option<&ComputedColumn> {
         self.slots.get(column.checked_sub(self.n_inputs)?)
     }
 
@@ -243,7 +243,7 @@ impl<'a> Builder<'a> {
 
     /// Groups the slots into steps: the statistics of one column and stage together, every other slot alone.
     fn steps(&self, schema: &SchemaRef) -> Result<(Vec<Step>, Vec<usize>)> {
-        let mut passes: HashMap<(usize, Stage), usize> = HashMap::new();
+        let mut passes: HashMap<(usize, PassStage), usize> = HashMap::new();
         let mut steps: Vec<Step> = vec![];
         let mut step_of: Vec<usize> = Vec::with_capacity(self.slots.len());
         for (slot, made) in self.slots.iter().enumerate() {

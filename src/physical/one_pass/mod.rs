@@ -7,7 +7,7 @@
 //!                                                              │ alpha_ratio(text) > 0.8
 //! ```
 //! It knows no operator: it asks what a call declares. Calls of statistics over the same column become one pass for each
-//! stage (`ops::Stage`); other calls and computed columns become steps of their own, run when first read. Whatever
+//! stage (`ops::PassStage`); other calls and computed columns become steps of their own, run when first read. Whatever
 //! DataFusion did before — inlined a computed column into each filter that reads it, or the reverse — equal expressions
 //! are found again here, by value. Calls inside aggregations join in (`aggregate.rs`).
 //!

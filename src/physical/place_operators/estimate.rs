@@ -6,7 +6,7 @@
 use super::groups::Aggregation;
 use super::items::Item;
 use crate::config::DeviceChoice;
-use crate::cost::{GpuWork, Reason, Rows, TEXT_BYTES_PER_ROW, gpu_seconds, pass_ns_per_row};
+use crate::cost::{GpuWork, Reason, RowEstimate, TEXT_BYTES_PER_ROW, gpu_seconds, pass_ns_per_row};
 use crate::exec::{AnnotateExec, Program, StepKind, file_bytes};
 use crate::gpu::Type;
 use crate::logical::{OperatorCall, Resources};
@@ -86,11 +86,11 @@ fn hint(program: &Program, item: &Item) -> (DeviceChoice, Resources) {
 }
 
 /// Rows that come into a node.
-fn rows_into(plan: &Arc<dyn ExecutionPlan>) -> Rows {
+fn rows_into(plan: &Arc<dyn ExecutionPlan>) -> RowEstimate {
     let known = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new()).ok();
     let n_rows = known.and_then(|statistics| statistics.num_rows.get_value().map(|n_rows| *n_rows as f64));
     let text_bytes = file_bytes(plan.as_ref());
-    Rows::guess(n_rows, (text_bytes > 0.0 && n_rows.is_none()).then_some(text_bytes))
+    RowEstimate::guess(n_rows, (text_bytes > 0.0 && n_rows.is_none()).then_some(text_bytes))
 }
 
 /// Bytes of a row's value when it is copied.
@@ -140,7 +140,7 @@ fn cpu_ns(program: &Program, item: &Item, items: &[Item], has_kernel: bool) -> f
 }
 
 /// What all rows of an item take on the device.
-fn on_gpu(program: &Program, item: &Item, rows: &Rows, found: &Found) -> OnGpu {
+fn on_gpu(program: &Program, item: &Item, rows: &RowEstimate, found: &Found) -> OnGpu {
     let Some(device) = &found.profile.device else { return OnGpu::default() };
     let calls: Vec<OperatorCall> = item.makes().iter().filter_map(|column| call_of(program, *column)).collect();
     if calls.is_empty() {

@@ -12,7 +12,7 @@
 //! Refuses sums and means of floats, whose last digits depend on the order; the least and the greatest of floats by key,
 //! where the CPU keeps the first of 0 and -0; keys that are no whole numbers or truth values; DISTINCT and FILTER.
 
-use crate::cost::{GpuWork, Reason, ReasonCode, Rows, gpu_seconds};
+use crate::cost::{GpuWork, Reason, ReasonCode, RowEstimate, gpu_seconds};
 use crate::exec::{AnnotateExec, GroupStates, Program, ProjectedExpr, State};
 use crate::gpu::{Fold, Grouping, Type};
 use crate::physical::hardware::Found;
@@ -73,7 +73,7 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Adds it to a problem whose items come before it: groups are all that is read of them.
-    pub fn add_to(&self, problem: &mut Problem, program: &Program, rows: &Rows, forced: bool, found: &Found) {
+    pub fn add_to(&self, problem: &mut Problem, program: &Program, rows: &RowEstimate, forced: bool, found: &Found) {
         let read: Vec<usize> = match &self.work {
             Ok(wanted) => columns_of(program, &wanted.outputs),
             // Nothing is gained by knowing what stays on the CPU reads: it reads what the program gives out.

@@ -5,7 +5,7 @@ use super::cell::{Cell, CsvColumn, Trouble, parse_cell};
 use super::place::{LineCounter, RecordPlace};
 use super::quotes::quoted_fields;
 use crate::sources::compression::{ByteCount, ByteStream};
-use crate::sources::format::{Origin, Place, Rows, Scan};
+use crate::sources::format::{DecodedRows, InputPosition, Origin, Scan};
 use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
 use csv::ByteRecord;
@@ -40,7 +40,7 @@ impl CsvDecoder {
         decoder
     }
 
-    fn next_batch(&mut self) -> Result<Option<Rows>> {
+    fn next_batch(&mut self) -> Result<Option<DecodedRows>> {
         let fields = self.reader.schema.fields().clone();
         let mut columns: Vec<CsvColumn> =
             self.scan.projection.iter().map(|index| CsvColumn::new(fields[*index].data_type())).collect();
@@ -58,7 +58,7 @@ impl CsvDecoder {
                 }
                 Err(error) => {
                     let at = self.records.position();
-                    let place = Place { piece: self.piece, line: at.line(), byte_offset: at.byte() };
+                    let place = InputPosition { piece: self.piece, line: at.line(), byte_offset: at.byte() };
                     self.scan.reject_rest(place, error)?;
                     self.is_end = true;
                     break;
@@ -88,7 +88,7 @@ impl CsvDecoder {
             return Ok(None);
         }
         let columns = columns.iter_mut().map(CsvColumn::finish).collect();
-        Ok(Some(Rows { columns, lines: None, origins }))
+        Ok(Some(DecodedRows { columns, lines: None, origins }))
     }
 
     fn map_columns(&mut self, first: &ByteRecord) {
@@ -130,13 +130,13 @@ impl CsvDecoder {
     }
 
     fn reject(&self, raw: &[u8], at: RecordPlace, (kind, reason): Trouble) -> Result<()> {
-        let place = Place { piece: self.piece, line: at.line, byte_offset: at.byte_offset };
+        let place = InputPosition { piece: self.piece, line: at.line, byte_offset: at.byte_offset };
         self.scan.reject(place, kind, reason, raw.to_vec())
     }
 }
 
 impl Iterator for CsvDecoder {
-    type Item = Result<Rows, Error>;
+    type Item = Result<DecodedRows, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_batch().transpose()

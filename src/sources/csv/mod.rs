@@ -20,7 +20,7 @@ use self::place::without_line_ends;
 use self::quotes::{needs_no_quotes, quoted_fields};
 use crate::Result;
 use crate::sources::encoded::ReaderForm;
-use crate::sources::format::{FormatReader, Input, Opened, Place, RowsIter, Scan, Stop, Unit};
+use crate::sources::format::{FormatReader, Input, InputPosition, Opened, RowsIter, Scan, Stop, Unit};
 use crate::sources::queue::UnitSender;
 use crate::sources::sample::Sample;
 use crate::sources::spec::{ColumnSpec, Format, SourceOptions};
@@ -277,7 +277,7 @@ impl FormatReader for CsvReader {
                 Ok(Box::new(CsvDecoder::new(self.clone(), piece, stream, count, scan.clone(), first)))
             }
             Err(error) => {
-                scan.reject_rest(Place::start_of(piece), error)?;
+                scan.reject_rest(InputPosition::start_of(piece), error)?;
                 Ok(Box::new(std::iter::empty()))
             }
         }

@@ -7,7 +7,7 @@ use super::column::{ColumnBuilder, ObjectText, fits};
 use super::inspect::LineError;
 use super::value::for_each_field_of_line;
 use super::{JsonReader, Unfit};
-use crate::sources::format::{Origin, Place, Rows, Scan};
+use crate::sources::format::{DecodedRows, InputPosition, Origin, Scan};
 use crate::sources::lines::{Block, Line, LinePlace, utf8};
 use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// What is done with a field of this name.
 #[derive(Clone, Copy)]
-enum Slot {
+enum FieldUse {
     Column(usize),
     /// Declared but not read: only checked.
     Check(usize),
@@ -34,7 +34,7 @@ pub(crate) struct BlockDecoder {
     scan: Scan,
     block: Arc<Block>,
     place: LinePlace,
-    slots: HashMap<String, Slot>,
+    slots: HashMap<String, FieldUse>,
     columns: Vec<(String, ColumnBuilder)>,
     checks: Vec<(String, DataType)>,
     unfit: Unfit,
@@ -75,12 +75,12 @@ impl BlockDecoder {
             let slot = if wants_extra || scan.projection.contains(&index) {
                 column_of_field.insert(index, decoder.columns.len());
                 decoder.columns.push((name.clone(), ColumnBuilder::new(field.data_type())));
-                Slot::Column(decoder.columns.len() - 1)
+                FieldUse::Column(decoder.columns.len() - 1)
             } else if reader.unfit == Unfit::RejectDeclared && field.data_type() != &DataType::Utf8 {
                 decoder.checks.push((name.clone(), field.data_type().clone()));
-                Slot::Check(decoder.checks.len() - 1)
+                FieldUse::Check(decoder.checks.len() - 1)
             } else {
-                Slot::Skip
+                FieldUse::Skip
             };
             decoder.slots.insert(name.clone(), slot);
         }
@@ -88,7 +88,7 @@ impl BlockDecoder {
         decoder
     }
 
-    fn next_batch(&mut self) -> Result<Option<Rows>> {
+    fn next_batch(&mut self) -> Result<Option<DecodedRows>> {
         let mut origins = Vec::new();
         let mut keep: Vec<bool> = Vec::new();
         let block = self.block.clone();
@@ -129,9 +129,9 @@ impl BlockDecoder {
         let mut unknown: Vec<(Cow<'a, str>, &'a str)> = Vec::new();
         let wants_unknown = self.extra.is_some() || self.unfit == Unfit::Reject;
         for_each_field_of_line(text, |name, value| match self.slots.get(name.as_ref()) {
-            Some(Slot::Column(index)) => values[*index] = Some(value),
-            Some(Slot::Check(index)) => checked[*index] = Some(value),
-            Some(Slot::Skip) => {}
+            Some(FieldUse::Column(index)) => values[*index] = Some(value),
+            Some(FieldUse::Check(index)) => checked[*index] = Some(value),
+            Some(FieldUse::Skip) => {}
             None if wants_unknown => match unknown.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, known)) => *known = value,
                 None => unknown.push((name, value)),
@@ -188,7 +188,7 @@ impl BlockDecoder {
         error
     }
 
-    fn finish_batch(&mut self, mut origins: Vec<Origin>, keep: Vec<bool>) -> Result<Rows> {
+    fn finish_batch(&mut self, mut origins: Vec<Origin>, keep: Vec<bool>) -> Result<DecodedRows> {
         let failed = |error: arrow::error::ArrowError| crate::bug!("building a JSON column: {error}");
         let built = self.columns.iter_mut().map(|(_, column)| column.finish()).collect::<Result<Vec<_>, _>>();
         let built = built.map_err(failed)?;
@@ -209,11 +209,11 @@ impl BlockDecoder {
             let mut kept = keep.iter();
             origins.retain(|_| kept.next().copied().unwrap_or(false));
         }
-        Ok(Rows { columns, lines, origins })
+        Ok(DecodedRows { columns, lines, origins })
     }
 
     fn reject(&self, block: &Block, line: &Line<'_>, error: LineError) -> Result<()> {
-        let place = Place { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
+        let place = InputPosition { piece: block.piece, line: line.number, byte_offset: line.byte_offset };
         self.scan.reject(place, error.kind, error.reason, line.bytes.to_vec())
     }
 }
@@ -232,7 +232,7 @@ fn wrong_type(name: &str, value: &str) -> LineError {
 }
 
 impl Iterator for BlockDecoder {
-    type Item = Result<Rows, Error>;
+    type Item = Result<DecodedRows, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_batch().transpose()

@@ -72,7 +72,7 @@ impl Items<'_> {
     /// The items of a statement. A `;` is added before the comments at its end if it has none.
     pub(super) fn of(&self, range: Range<usize>) -> Vec<Item> {
         let mut items = Vec::with_capacity(range.len());
-        let mut scan = Scan::default();
+        let mut scan = Scanner::default();
         let mut at = range.start;
         while at < range.end {
             let token = self.tokens[at];
@@ -94,7 +94,7 @@ impl Items<'_> {
         items
     }
 
-    fn item(&self, at: usize, scan: &mut Scan, first: bool) -> Item {
+    fn item(&self, at: usize, scan: &mut Scanner, first: bool) -> Item {
         let token = self.tokens[at];
         let written = token.text(self.text);
         let comment = self.comment(at);
@@ -162,7 +162,7 @@ impl Shown {
 }
 
 #[derive(Default)]
-struct Scan {
+struct Scanner {
     before: Option<Shown>,
     comment_before: bool,
     /// One entry for each open bracket and `CASE`: how many `BETWEEN`s in it wait for their `AND`.
@@ -175,7 +175,7 @@ struct Depth {
     n_open_betweens: usize,
 }
 
-impl Scan {
+impl Scanner {
     fn is_unary(&self, kind: TokenKind, text: &str) -> bool {
         kind == TokenKind::Operator
             && matches!(text, "-" | "+" | "~")

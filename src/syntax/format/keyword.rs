@@ -13,7 +13,7 @@ pub(super) fn keywords(text: &str, tokens: &[Token], of_grammar: &Keywords) -> V
     let mut out = vec![false; tokens.len()];
     let significant: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].kind != TokenKind::Comment).collect();
     let mut scan =
-        Scan { before: String::new(), before_is_keyword: false, operand: false, levels: vec![Level::default()] };
+        Scanner { before: String::new(), before_is_keyword: false, operand: false, levels: vec![Level::default()] };
     for (n, &at) in significant.iter().enumerate() {
         let token = tokens[at];
         let written = token.text(text);
@@ -35,7 +35,7 @@ struct Level {
     in_keep_per: bool,
 }
 
-struct Scan {
+struct Scanner {
     /// The token before, words in capitals.
     before: String,
     before_is_keyword: bool,
@@ -44,7 +44,7 @@ struct Scan {
     levels: Vec<Level>,
 }
 
-impl Scan {
+impl Scanner {
     fn after(&self, keyword: &str) -> bool {
         self.before_is_keyword && self.before == keyword
     }

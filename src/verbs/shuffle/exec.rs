@@ -132,7 +132,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn shuffle(working: Working, keys: Vec<RowKeys>, shuffling: &Shuffling) -> Result<()> {
     let Working { rows: inputs, outputs, stop, .. } = working;
     let [output] = outputs.as_slice() else { return Err(bug!("a SHUFFLE has {} outputs", outputs.len())) };
-    let rows = Rows::new(shuffling, 0);
+    let rows = Bucket::new(shuffling, 0);
     in_parallel(&stop, inputs.into_iter().zip(keys).collect(), |_, (mut input, mut keys): (Input, RowKeys)| {
         while let Some(batch) = input.next()? {
             rows.push(keyed(&batch, &keys.next(&batch), &shuffling.shape.keyed)?)?;
@@ -143,17 +143,17 @@ fn shuffle(working: Working, keys: Vec<RowKeys>, shuffling: &Shuffling) -> Resul
 }
 
 /// Rows with equal first bits of their keys, which several threads add.
-struct Rows<'s> {
+struct Bucket<'s> {
     shuffling: &'s Shuffling,
     /// Bits of the key that are equal.
     n_equal_bits: u32,
-    place: RwLock<Place>,
+    place: RwLock<Storage>,
     /// Claimed for the rows that are held.
     held_bytes: AtomicUsize,
 }
 
 /// Where rows are.
-enum Place {
+enum Storage {
     Memory(Mutex<Vec<RecordBatch>>),
     Files {
         files: Vec<File>,
@@ -170,9 +170,9 @@ struct File {
     n_bytes: AtomicUsize,
 }
 
-impl<'s> Rows<'s> {
+impl<'s> Bucket<'s> {
     fn new(shuffling: &'s Shuffling, n_equal_bits: u32) -> Self {
-        let place = RwLock::new(Place::Memory(Mutex::default()));
+        let place = RwLock::new(Storage::Memory(Mutex::default()));
         Self { shuffling, n_equal_bits, place, held_bytes: AtomicUsize::new(0) }
     }
 
@@ -180,7 +180,7 @@ impl<'s> Rows<'s> {
         let Some(batch) = self.hold(batch) else { return Ok(()) };
         self.begin_files()?;
         let place = self.place.read().unwrap_or_else(PoisonError::into_inner);
-        let Place::Files { files, left, .. } = &*place else { return Err(bug!("a SHUFFLE has no files")) };
+        let Storage::Files { files, left, .. } = &*place else { return Err(bug!("a SHUFFLE has no files")) };
         self.scatter(&batch, files)?;
         // Who adds a batch helps to put the earlier ones into the files.
         self.scatter_left(files, left, 2)
@@ -189,7 +189,7 @@ impl<'s> Rows<'s> {
     /// Keeps rows in memory; gives them back if they must go into files.
     fn hold(&self, batch: RecordBatch) -> Option<RecordBatch> {
         let place = self.place.read().unwrap_or_else(PoisonError::into_inner);
-        let Place::Memory(held) = &*place else { return Some(batch) };
+        let Storage::Memory(held) = &*place else { return Some(batch) };
         let n_bytes = slice_bytes(&batch);
         let is_claimed = self.shuffling.budget.try_grow(n_bytes);
         // Rows whose keys are equal cannot be told apart by further bits.
@@ -205,14 +205,14 @@ impl<'s> Rows<'s> {
 
     fn begin_files(&self) -> Result<()> {
         let mut place = self.place.write().unwrap_or_else(PoisonError::into_inner);
-        let Place::Memory(held) = &mut *place else { return Ok(()) };
+        let Storage::Memory(held) = &mut *place else { return Ok(()) };
         let new_file = |_| {
             let spool = Spool::begin(&self.shuffling.shape.keyed, self.shuffling.budget.temp_file()?)?;
             Ok(File { spool: Mutex::new(spool), n_bytes: AtomicUsize::new(0) })
         };
         let files = (0..1 << BITS).map(new_file).collect::<Result<_>>()?;
         let left = std::mem::take(held);
-        *place = Place::Files { files, left, memory_bytes: self.held_bytes.load(Ordering::Relaxed) };
+        *place = Storage::Files { files, left, memory_bytes: self.held_bytes.load(Ordering::Relaxed) };
         Ok(())
     }
 
@@ -245,13 +245,13 @@ impl<'s> Rows<'s> {
 
     /// Sends all rows by their keys.
     fn finish(mut self, output: &Output, n_sent: &mut u64) -> Result<()> {
-        let memory = Place::Memory(Mutex::default());
+        let memory = Storage::Memory(Mutex::default());
         let place = std::mem::replace(self.place.get_mut().unwrap_or_else(PoisonError::into_inner), memory);
         match place {
-            Place::Memory(held) => {
+            Storage::Memory(held) => {
                 self.send(&held.into_inner().unwrap_or_else(PoisonError::into_inner), output, n_sent)
             }
-            Place::Files { files, left, memory_bytes } => {
+            Storage::Files { files, left, memory_bytes } => {
                 self.shuffling.threads.install(|| {
                     let each = 0..rayon::current_num_threads();
                     each.into_par_iter().try_for_each(|_| self.scatter_left(&files, &left, usize::MAX))
@@ -273,10 +273,9 @@ impl<'s> Rows<'s> {
             }) {
                 together.push(file);
             }
-            let read = self
-                .shuffling
-                .threads
-                .install(|| together.into_par_iter().map(|file| self.read(file)).collect::<Result<Vec<Rows<'s>>>>())?;
+            let read = self.shuffling.threads.install(|| {
+                together.into_par_iter().map(|file| self.read(file)).collect::<Result<Vec<Bucket<'s>>>>()
+            })?;
             for rows in read {
                 rows.finish(output, n_sent)?;
             }
@@ -284,10 +283,10 @@ impl<'s> Rows<'s> {
         Ok(())
     }
 
-    fn read(&self, file: File) -> Result<Rows<'s>> {
+    fn read(&self, file: File) -> Result<Bucket<'s>> {
         let spool = file.spool.into_inner().unwrap_or_else(PoisonError::into_inner);
         let file = spool.finish(&self.shuffling.budget)?;
-        let rows = Rows::new(self.shuffling, self.n_equal_bits + BITS);
+        let rows = Bucket::new(self.shuffling, self.n_equal_bits + BITS);
         for batch in Spool::read(&file)? {
             rows.push(batch?)?;
         }
@@ -335,7 +334,7 @@ impl Shape {
     }
 }
 
-impl Drop for Rows<'_> {
+impl Drop for Bucket<'_> {
     fn drop(&mut self) {
         self.shuffling.budget.shrink(*self.held_bytes.get_mut());
     }

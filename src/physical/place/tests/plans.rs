@@ -4,15 +4,15 @@
 
 use super::super::answer::PlacedItem;
 use super::super::*;
-use crate::cost::{GpuWork, Profile, Reason, ReasonCode, Rows, TEXT_BYTES_PER_ROW, gpu_seconds};
-use crate::ops::{Cost, Stage};
+use crate::cost::{GpuWork, Profile, Reason, ReasonCode, RowEstimate, TEXT_BYTES_PER_ROW, gpu_seconds};
+use crate::ops::{Cost, PassStage};
 use crate::physical::size::Resources;
 
 /// A chain of items over documents, made for the machine of a profile.
 struct Plan {
     profile: Profile,
     problem: Problem,
-    rows: Rows,
+    rows: RowEstimate,
     text: usize,
 }
 
@@ -24,7 +24,7 @@ impl Plan {
         Self {
             profile: Profile::find(profile).unwrap(),
             problem: Problem { columns: vec![text], items: vec![] },
-            rows: Rows { n_rows, text_bytes_per_row, n_rules: 0 },
+            rows: RowEstimate { n_rows, text_bytes_per_row, n_rules: 0 },
             text: 0,
         }
     }
@@ -64,20 +64,20 @@ impl Plan {
     }
 
     /// A walk over the text that gives one number a row.
-    fn walk(self, label: &str, stage: Stage) -> Self {
+    fn walk(self, label: &str, stage: PassStage) -> Self {
         let ns_per_byte = match stage {
-            Stage::Scan => 0.8,
-            Stage::Tables => 2.5,
-            Stage::Grams => 10.0,
+            PassStage::Scan => 0.8,
+            PassStage::Tables => 2.5,
+            PassStage::Grams => 10.0,
         };
         self.walk_at(label, stage, ns_per_byte)
     }
 
-    fn walk_at(mut self, label: &str, stage: Stage, ns_per_byte: f64) -> Self {
+    fn walk_at(mut self, label: &str, stage: PassStage, ns_per_byte: f64) -> Self {
         let scratch = match stage {
-            Stage::Scan => 0.0,
-            Stage::Tables => 8.0,
-            Stage::Grams => 24.0,
+            PassStage::Scan => 0.0,
+            PassStage::Tables => 8.0,
+            PassStage::Grams => 24.0,
         };
         let cost = Cost { ns_per_byte, ns_per_row: 100.0 };
         let text = self.text;
@@ -170,8 +170,11 @@ fn web(profile: &str) -> Plan {
 
 #[test]
 fn a_count_that_the_cpu_takes_in_passing_is_not_worth_the_copy() {
-    check(|name| web(name).walk_at("newlines(text)", Stage::Scan, 0.05).rule("newlines(text) < 9"), ["$$", "$$", "$$"]);
-    let plan = web("h100").walk_at("newlines(text)", Stage::Scan, 0.05);
+    check(
+        |name| web(name).walk_at("newlines(text)", PassStage::Scan, 0.05).rule("newlines(text) < 9"),
+        ["$$", "$$", "$$"],
+    );
+    let plan = web("h100").walk_at("newlines(text)", PassStage::Scan, 0.05);
     let placement = place(&plan.problem, &plan.machine()).unwrap();
     assert_eq!(placement.items[0].reason.to_string(), "costs-more: its kernel takes 48.6 ms");
     assert!(placement.items[0].total_if_other_s.unwrap() > placement.total_s);
@@ -179,26 +182,26 @@ fn a_count_that_the_cpu_takes_in_passing_is_not_worth_the_copy() {
 
 #[test]
 fn a_walk_for_words_goes_where_the_device_is_fast_for_its_processor() {
-    check(|name| web(name).walk_at("words(text)", Stage::Scan, 0.47).rule("words(text) >= 50"), ["$$", "**", "$$"]);
-    let plan = web("h100").walk_at("words(text)", Stage::Scan, 0.47).output();
+    check(|name| web(name).walk_at("words(text)", PassStage::Scan, 0.47).rule("words(text) >= 50"), ["$$", "**", "$$"]);
+    let plan = web("h100").walk_at("words(text)", PassStage::Scan, 0.47).output();
     let placement = place(&plan.problem, &plan.machine()).unwrap();
     assert_eq!(placement.items[0].reason.to_string(), "transfer: copying 2.0 GB takes 39.0 ms");
 }
 
 #[test]
 fn tables_of_ngrams_are_worth_the_copy_everywhere() {
-    check(|name| web(name).walk("top_ngram_char_ratio(text)", Stage::Grams).rule("… < 0.2"), ["**", "**", "**"]);
+    check(|name| web(name).walk("top_ngram_char_ratio(text)", PassStage::Grams).rule("… < 0.2"), ["**", "**", "**"]);
 }
 
 #[test]
 fn a_long_chain_goes_to_the_gpu_as_one_segment() {
     let chain = |name: &str| {
         web(name)
-            .walk("words(text)", Stage::Scan)
+            .walk("words(text)", PassStage::Scan)
             .rule("words(text) >= 50")
-            .walk("duplicate_line_ratio(text)", Stage::Tables)
+            .walk("duplicate_line_ratio(text)", PassStage::Tables)
             .rule("duplicate_line_ratio(text) < 0.3")
-            .walk("top_ngram_char_ratio(text)", Stage::Grams)
+            .walk("top_ngram_char_ratio(text)", PassStage::Grams)
             .rule("top_ngram_char_ratio(text) < 0.2")
     };
     check(chain, ["******", "******", "******"]);
@@ -210,18 +213,18 @@ fn a_long_chain_goes_to_the_gpu_as_one_segment() {
 
 #[test]
 fn a_function_of_the_cpu_in_the_middle_splits_the_chain() {
-    let chain = |name: &str, last: Stage, ns_per_byte: f64| {
+    let chain = |name: &str, last: PassStage, ns_per_byte: f64| {
         web(name)
-            .walk("top_ngram_char_ratio(text)", Stage::Grams)
+            .walk("top_ngram_char_ratio(text)", PassStage::Grams)
             .rule("top_ngram_char_ratio(text) < 0.2")
             .cpu_only("compression_ratio(text)", 60.0)
             .rule("compression_ratio(text) > 0.2")
             .walk_at("last(text)", last, ns_per_byte)
             .rule("last(text) > 0")
     };
-    check(|name| chain(name, Stage::Grams, 10.0), ["**!$**", "**!$**", "**!$**"]);
+    check(|name| chain(name, PassStage::Grams, 10.0), ["**!$**", "**!$**", "**!$**"]);
     // What comes after it is cheap: it does not go back to the device.
-    check(|name| chain(name, Stage::Scan, 0.05), ["**!$$$", "**!$$$", "**!$$$"]);
+    check(|name| chain(name, PassStage::Scan, 0.05), ["**!$$$", "**!$$$", "**!$$$"]);
 }
 
 #[test]
@@ -229,9 +232,9 @@ fn a_cheap_rule_that_halves_the_rows_stays_before_the_copy() {
     check(
         |name| {
             web(name)
-                .walk_at("newlines(text)", Stage::Scan, 0.05)
+                .walk_at("newlines(text)", PassStage::Scan, 0.05)
                 .rule("newlines(text) < 9")
-                .walk("unique_word_ratio(text)", Stage::Grams)
+                .walk("unique_word_ratio(text)", PassStage::Grams)
                 .rule("unique_word_ratio(text) > 0.1")
         },
         ["$$**", "$$**", "$$**"],
@@ -240,9 +243,9 @@ fn a_cheap_rule_that_halves_the_rows_stays_before_the_copy() {
     check(
         |name| {
             web(name)
-                .walk("unique_word_ratio(text)", Stage::Grams)
+                .walk("unique_word_ratio(text)", PassStage::Grams)
                 .rule("unique_word_ratio(text) > 0.1")
-                .walk_at("words(text)", Stage::Scan, 0.47)
+                .walk_at("words(text)", PassStage::Scan, 0.47)
                 .rule("words(text) >= 50")
         },
         ["****", "****", "****"],
@@ -252,7 +255,7 @@ fn a_cheap_rule_that_halves_the_rows_stays_before_the_copy() {
 #[test]
 fn too_few_rows_do_not_fill_a_device() {
     let of = |name: &str, n_rows: f64, bytes: f64| {
-        Plan::new(name, n_rows, bytes).walk("unique_word_ratio(text)", Stage::Grams).rule("… > 0.1")
+        Plan::new(name, n_rows, bytes).walk("unique_word_ratio(text)", PassStage::Grams).rule("… > 0.1")
     };
     check(|name| of(name, 1.0, 1e6), ["$$", "$$", "$$"]);
     check(|name| of(name, 20.0, 2e3), ["$$", "$$", "$$"]);
@@ -267,14 +270,15 @@ fn too_few_rows_do_not_fill_a_device() {
 #[test]
 fn very_short_documents() {
     check(
-        |name| Plan::new(name, 20.0 * MANY, 20.0).walk("words(text)", Stage::Scan).rule("words(text) > 2"),
+        |name| Plan::new(name, 20.0 * MANY, 20.0).walk("words(text)", PassStage::Scan).rule("words(text) > 2"),
         ["**", "**", "**"],
     );
 }
 
 #[test]
 fn a_text_that_the_cpu_rewrites_is_copied_after_that() {
-    let plan = |name: &str| web(name).rewritten("fix_unicode(text)").walk("words(text)", Stage::Grams).rule("… > 9");
+    let plan =
+        |name: &str| web(name).rewritten("fix_unicode(text)").walk("words(text)", PassStage::Grams).rule("… > 9");
     check(plan, ["!**", "!**", "!**"]);
     let plan = plan("l4");
     let placement = place(&plan.problem, &plan.machine()).unwrap();
@@ -283,13 +287,13 @@ fn a_text_that_the_cpu_rewrites_is_copied_after_that() {
 
 #[test]
 fn sides_that_the_query_asks_for_are_respected() {
-    let cheap = |name: &str| web(name).walk_at("newlines(text)", Stage::Scan, 0.05);
+    let cheap = |name: &str| web(name).walk_at("newlines(text)", PassStage::Scan, 0.05);
     check(|name| cheap(name).forced(Side::Gpu).rule("r"), ["**", "**", "**"]);
-    let dear = |name: &str| web(name).walk("unique_word_ratio(text)", Stage::Grams);
-    check(|name| dear(name).forced(Side::Cpu).rule("r"), ["c$", "c$", "c$"]);
+    let expensive = |name: &str| web(name).walk("unique_word_ratio(text)", PassStage::Grams);
+    check(|name| expensive(name).forced(Side::Cpu).rule("r"), ["c$", "c$", "c$"]);
     // What cannot run there says so, and does not keep others from it.
     check(
-        |name| dear(name).rule("r").cpu_only("compression_ratio(text)", 60.0).forced(Side::Gpu),
+        |name| expensive(name).rule("r").cpu_only("compression_ratio(text)", 60.0).forced(Side::Gpu),
         ["**!", "**!", "**!"],
     );
     let plan = cheap("t4").forced(Side::Gpu);
@@ -300,7 +304,7 @@ fn sides_that_the_query_asks_for_are_respected() {
 
 #[test]
 fn a_device_that_is_too_small_is_left_alone() {
-    let plan = web("h100").walk("unique_word_ratio(text)", Stage::Grams).forced(Side::Gpu).rule("… > 0.1");
+    let plan = web("h100").walk("unique_word_ratio(text)", PassStage::Grams).forced(Side::Gpu).rule("… > 0.1");
     let mut machine = plan.machine();
     machine.budget.device_bytes = 50_000;
     let placement = place(&plan.problem, &machine).unwrap();
@@ -315,8 +319,9 @@ fn a_device_that_is_too_small_is_left_alone() {
 
 #[test]
 fn without_a_gpu_everything_stays_and_says_so() {
-    let plan =
-        web("reference-cpu").walk("unique_word_ratio(text)", Stage::Grams).cpu_only("compression_ratio(text)", 60.0);
+    let plan = web("reference-cpu")
+        .walk("unique_word_ratio(text)", PassStage::Grams)
+        .cpu_only("compression_ratio(text)", 60.0);
     let placement = place(&plan.problem, &plan.machine()).unwrap();
     let codes: Vec<&str> = placement.items.iter().map(|item| item.reason.code.as_str()).collect();
     assert_eq!(codes, ["no-gpu", "no-kernel"]);
@@ -328,10 +333,10 @@ fn rows_of_two_inputs_meet_on_the_cpu() {
     check(
         |name| {
             let mut plan = web(name)
-                .walk("unique_word_ratio(text)", Stage::Grams)
-                .walk("duplicate_line_ratio(text)", Stage::Grams);
+                .walk("unique_word_ratio(text)", PassStage::Grams)
+                .walk("duplicate_line_ratio(text)", PassStage::Grams);
             plan.problem.items[1].inputs.clear();
-            let mut plan = plan.rule("a join").walk("top_ngram_char_ratio(text)", Stage::Grams);
+            let mut plan = plan.rule("a join").walk("top_ngram_char_ratio(text)", PassStage::Grams);
             plan.problem.items[2].inputs = vec![0, 1];
             plan
         },
@@ -342,9 +347,9 @@ fn rows_of_two_inputs_meet_on_the_cpu() {
 #[test]
 fn kernels_that_are_launched_alone_cost_more_launches() {
     let plan = web("a100-40gb")
-        .walk("words(text)", Stage::Scan)
+        .walk("words(text)", PassStage::Scan)
         .rule("r")
-        .walk("unique_word_ratio(text)", Stage::Grams)
+        .walk("unique_word_ratio(text)", PassStage::Grams)
         .output();
     let mut machine = plan.machine();
     let fused = place(&plan.problem, &machine).unwrap();
@@ -360,11 +365,11 @@ fn kernels_that_are_launched_alone_cost_more_launches() {
 #[test]
 fn the_placement_is_told_with_times_copies_and_batches() {
     let plan = web("a100-40gb")
-        .walk("pass over text (n-grams): top_ngram_char_ratio(text)", Stage::Grams)
+        .walk("pass over text (n-grams): top_ngram_char_ratio(text)", PassStage::Grams)
         .rule("top_ngram_char_ratio(text) < 0.2")
         .cpu_only("compression_ratio(text)", 60.0)
         .rule("compression_ratio(text) > 0.2")
-        .walk_at("newlines(text)", Stage::Scan, 0.05)
+        .walk_at("newlines(text)", PassStage::Scan, 0.05)
         .output();
     let placement = place(&plan.problem, &plan.machine()).unwrap();
     insta::assert_snapshot!(explain(&plan.problem, &placement, &plan.machine()), @r"

@@ -2,7 +2,7 @@
 //!
 //! Each partition keeps its documents while the n-grams in all of them are counted, then goes through them again.
 
-use super::work::{Work, on_all};
+use super::work::{DecontaminateWork, on_all};
 use crate::dedup::{CutMatcher, Cutting};
 use crate::verbs::budget::PoolBudget;
 use crate::verbs::dedup::exec::apply::{Reason, kept_rows};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Reads the documents, counts, cuts.
 pub(super) fn run(
-    work: &Work,
+    work: &DecontaminateWork,
     matcher: &CutMatcher,
     working: Working,
     threads: &ThreadPool,
@@ -40,7 +40,7 @@ pub(super) fn run(
 
 /// Counts what is in the documents of a partition, which are kept.
 fn read(
-    work: &Work,
+    work: &DecontaminateWork,
     matcher: &CutMatcher,
     input: &mut Input,
     threads: &ThreadPool,
@@ -64,7 +64,7 @@ fn read(
 
 /// Cuts the documents of a partition.
 fn give(
-    work: &Work,
+    work: &DecontaminateWork,
     matcher: &CutMatcher,
     (partition, documents): (usize, &Documents),
     output: &Output,
@@ -131,7 +131,13 @@ impl Pieces {
     }
 
     /// The rows of `batch`, those that were cut as often as they have pieces.
-    fn applied(self, work: &Work, batch: &RecordBatch, column: usize, is_cut: bool) -> Result<RecordBatch> {
+    fn applied(
+        self,
+        work: &DecontaminateWork,
+        batch: &RecordBatch,
+        column: usize,
+        is_cut: bool,
+    ) -> Result<RecordBatch> {
         let failed = |error: arrow::error::ArrowError| bug!("pieces of documents: {error}");
         let batch = if is_cut {
             let taken = take_record_batch(batch, &UInt32Array::from(self.rows)).map_err(failed)?;

@@ -2,7 +2,7 @@
 //! itself.
 
 use super::evals::shingler;
-use super::work::Work;
+use super::work::DecontaminateWork;
 use crate::dedup::DropMatcher;
 use crate::verbs::dedup::exec::apply::{Reason, kept_rows};
 use crate::verbs::documents::texts;
@@ -13,7 +13,12 @@ use rayon::ThreadPool;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Reads the documents, gives those without a match.
-pub(super) fn run(work: &Work, matcher: &DropMatcher, working: Working, threads: &ThreadPool) -> Result<()> {
+pub(super) fn run(
+    work: &DecontaminateWork,
+    matcher: &DropMatcher,
+    working: Working,
+    threads: &ThreadPool,
+) -> Result<()> {
     let partitions = working.rows.into_iter().zip(working.outputs).collect();
     in_parallel(&working.stop, partitions, |partition, (mut input, output)| {
         match run_partition(work, matcher, partition, &mut input, &output, threads) {
@@ -29,7 +34,7 @@ pub(super) fn run(work: &Work, matcher: &DropMatcher, working: Working, threads:
 }
 
 fn run_partition(
-    work: &Work,
+    work: &DecontaminateWork,
     matcher: &DropMatcher,
     partition: usize,
     input: &mut Input,

@@ -2,7 +2,7 @@
 //!
 //! Every text column of a row is a text of its own. With answers, the texts of a row are one question.
 
-use super::work::Work;
+use super::work::DecontaminateWork;
 use crate::dedup::{Budget, CutMatcher, CutMatcherBuilder, DropMatcher, DropMatcherBuilder};
 use crate::ops::dedup::{Shingle, ShingleUnit, Shingler};
 use crate::sources::{Compression, is_position};
@@ -16,13 +16,17 @@ use std::sync::Arc;
 const NO_TASK: &str = "(no task)";
 
 /// What cuts texts into n-grams for a [`DropMatcher`].
-pub(super) fn shingler(work: &Work) -> Shingler {
+pub(super) fn shingler(work: &DecontaminateWork) -> Shingler {
     let options = &work.request.options;
     Shingler::new(Shingle { unit: ShingleUnit::Words, n: options.ngram }, options.normalize)
 }
 
 /// Reads the evaluations to their end.
-pub(super) fn drop_matcher(work: &Work, input: &mut Input, budget: &Arc<dyn Budget>) -> Result<DropMatcher> {
+pub(super) fn drop_matcher(
+    work: &DecontaminateWork,
+    input: &mut Input,
+    budget: &Arc<dyn Budget>,
+) -> Result<DropMatcher> {
     let mut shingler = shingler(work);
     let options = &work.request.options;
     let mut builder = DropMatcherBuilder::new(options, |text, hashes| shingler.hashes(text, hashes));
@@ -48,7 +52,7 @@ pub(super) fn drop_matcher(work: &Work, input: &mut Input, budget: &Arc<dyn Budg
 }
 
 /// Reads the evaluations to their end.
-pub(super) fn cut_matcher(work: &Work, input: &mut Input, budget: &Arc<dyn Budget>) -> Result<CutMatcher> {
+pub(super) fn cut_matcher(work: &DecontaminateWork, input: &mut Input, budget: &Arc<dyn Budget>) -> Result<CutMatcher> {
     let mut builder = CutMatcherBuilder::new(&work.request.options);
     while let Some(batch) = input.next()? {
         let _timer = work.elapsed.timer();
@@ -70,7 +74,7 @@ struct EvalRows {
 }
 
 impl EvalRows {
-    fn of(batch: &RecordBatch, work: &Work) -> Result<Self> {
+    fn of(batch: &RecordBatch, work: &DecontaminateWork) -> Result<Self> {
         let options = &work.request.options;
         let schema = batch.schema_ref();
         let shown = (0..batch.num_columns()).filter(|column| !is_position(schema.field(*column).name()));

@@ -27,7 +27,7 @@ use datafusion::physical_plan::execution_plan::{CardinalityEffect, EmissionType}
 use datafusion::physical_plan::metrics::{MetricBuilder, MetricsSet};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use std::sync::{Arc, OnceLock};
-use work::{Counts, Work};
+use work::{Counts, DecontaminateWork};
 
 /// Looks for texts of evaluations. See the module's text.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl SetOperator for Decontamination {
 
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>> {
         let dropped = Dropped::of_run(&start, &self.columns, "_task")?;
-        let work = Work {
+        let work = DecontaminateWork {
             request: Arc::clone(&self.request),
             columns: self.columns.clone(),
             input_schema: start.rows_schema(),

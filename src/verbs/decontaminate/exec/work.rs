@@ -46,7 +46,7 @@ impl Counts {
 }
 
 /// Everything that one decontamination needs.
-pub(super) struct Work {
+pub(super) struct DecontaminateWork {
     pub request: Arc<DecontaminateRequest>,
     pub columns: DedupColumns,
     pub input_schema: SchemaRef,
@@ -60,7 +60,7 @@ pub(super) struct Work {
     pub elapsed: Time,
 }
 
-impl Work {
+impl DecontaminateWork {
     /// Reads the evaluations to their end, then the documents.
     pub fn run(&self, mut working: Working, context: &TaskContext) -> Result<()> {
         let Some(mut evals) = working.others.pop() else { return Err(bug!("a decontamination has two inputs")) };

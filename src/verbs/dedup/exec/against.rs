@@ -4,8 +4,8 @@
 //! becomes part of the index when the run commits: otherwise the same documents, read again,
 //! would be duplicates of themselves.
 
-use super::fates::Names;
-use super::work::Work;
+use super::decisions::Names;
+use super::work::DedupWork;
 use crate::dedup::index::{Appender, Index, IndexCursor, IndexNames, IndexParameters, IndexWriter, StagedAppend};
 use crate::dedup::{AgainstMode, Budget};
 use crate::{Result, bug};
@@ -23,7 +23,7 @@ pub(super) struct SeenBefore {
 
 impl SeenBefore {
     /// The index that the request names, if it names one. A missing one is made, unless it is only to be read.
-    pub fn open(work: &Work, budget: &Arc<dyn Budget>) -> Result<Option<Self>> {
+    pub fn open(work: &DedupWork, budget: &Arc<dyn Budget>) -> Result<Option<Self>> {
         let Some(against) = &work.request.against else { return Ok(None) };
         let Some(parameters) = IndexParameters::of(&work.request.method) else {
             return Err(bug!("{} has no index", work.request.label));
@@ -82,7 +82,7 @@ impl SeenBefore {
 
 /// Stages what the run adds, applies the decisions with `apply`, and commits unless the run's log does so at its end.
 pub(super) fn conclude(
-    work: &Work,
+    work: &DedupWork,
     seen_before: Option<SeenBefore>,
     n_rows: u64,
     mut names: Names,

@@ -1,7 +1,7 @@
 //! Rows whose key their own partition has had already, for a verb that need not tell of them: they go before anything is kept
 //! of them, so what a `DISTINCT ON` keeps are some rows for each key, not all rows.
 
-use super::work::Work;
+use super::work::DedupWork;
 use crate::dedup::Budget;
 use crate::{Result, bug};
 use arrow::array::{AsArray, BooleanArray, RecordBatch};
@@ -27,7 +27,7 @@ pub(super) struct Copies<'a> {
 }
 
 impl<'a> Copies<'a> {
-    pub fn new(work: &Work, budget: &'a Arc<dyn Budget>) -> Result<Self> {
+    pub fn new(work: &DedupWork, budget: &'a Arc<dyn Budget>) -> Result<Self> {
         let Some(column) = work.columns.key else { return Err(bug!("{} has no key", work.request.label)) };
         let seen = (work.request.forgets_copies && work.dropped.is_none()).then(HashSet::new);
         Ok(Self { column, seen, claimed_bytes: 0, budget, n_rows: 0, n_copies: 0 })

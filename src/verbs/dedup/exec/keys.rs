@@ -1,7 +1,7 @@
 //! What rows are compared by, gathered from all partitions: hashes and fingerprints. Documents stay where they are.
 
 use super::per;
-use super::work::Work;
+use super::work::DedupWork;
 use crate::dedup::{Adder, Budget, Method, Numbering, SharedGroups, Sorted, packed};
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -24,7 +24,7 @@ pub(super) enum SortedKeys {
 
 impl Keys {
     /// None yet.
-    pub fn new(work: &Work, budget: &Arc<dyn Budget>) -> Self {
+    pub fn new(work: &DedupWork, budget: &Arc<dyn Budget>) -> Self {
         match work.request.method {
             Method::Exact(_) => Keys::Whole(SharedGroups::new(budget)),
             _ => Keys::Bands(SharedGroups::new(budget)),
@@ -32,7 +32,7 @@ impl Keys {
     }
 
     /// The way in for the keys of one partition.
-    pub fn of_partition<'a>(&'a self, work: &'a Work, partition: usize) -> Result<PartitionKeys<'a>> {
+    pub fn of_partition<'a>(&'a self, work: &'a DedupWork, partition: usize) -> Result<PartitionKeys<'a>> {
         let Some(column) = work.columns.key else { return Err(bug!("{} has no key", work.request.label)) };
         let records = match self {
             Keys::Whole(groups) => Records::Whole(groups.adder()),
@@ -58,7 +58,7 @@ impl Keys {
 
 /// The keys of a partition that is being read.
 pub(super) struct PartitionKeys<'a> {
-    work: &'a Work,
+    work: &'a DedupWork,
     partition: usize,
     column: usize,
     records: Records<'a>,

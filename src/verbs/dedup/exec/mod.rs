@@ -3,7 +3,7 @@
 //! ```text
 //! partition 0 ──► keys ──┐                                       ┌──► replayed: kept rows, in their order
 //!     └─► documents, in memory or a file ────────────────────────┘
-//! partition 1 ──► keys ──┼──► crate::dedup decides ──► fates ────┐
+//! partition 1 ──► keys ──┼──► crate::dedup decides ──► decisions ────┐
 //!     └─► documents, in memory or a file ────────────────────────┴──► replayed: kept rows, in their order
 //! ```
 //! The keys are columns of the input, computed below; `LINES` and `SUBSTRING` make theirs of the texts. Only keys meet:
@@ -18,7 +18,7 @@ mod against;
 pub(in crate::verbs) mod apply;
 mod contents;
 mod copies;
-mod fates;
+mod decisions;
 mod keys;
 mod near_kept;
 mod notes;
@@ -43,7 +43,7 @@ use on_device::OnDevice;
 use std::sync::Arc;
 
 pub use on_device::Comparisons;
-use work::{DedupCounts, Work};
+use work::{DedupCounts, DedupWork};
 
 /// Where in the input the columns of a request are.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +119,7 @@ impl SetOperator for Deduplication {
         let on_device = self.on_device.clone();
         on_device.as_ref().map_or(Ok(()), OnDevice::check)?;
         let dropped = Dropped::of_run(&start, &self.columns, "_kept")?;
-        let work = Work {
+        let work = DedupWork {
             request: Arc::clone(&self.request),
             columns: self.columns.clone(),
             input_schema: start.rows_schema(),

@@ -6,7 +6,7 @@ use super::against::SeenBefore;
 use super::contents::{Content, Contents, Marks};
 use super::rows::Decide;
 use crate::dedup::index::NewKeys;
-use crate::dedup::{Belongings, FateReader, Fuzzy, Groups, Kept, Preference, SharedKeys, Sorted, Survivors};
+use crate::dedup::{Belongings, DecisionReader, Fuzzy, Groups, Kept, Preference, SharedKeys, Sorted, Survivors};
 use crate::{Result, bug};
 
 /// Decides about the rows of `groups`: fingerprint of a band, row.
@@ -15,7 +15,7 @@ pub(super) fn decide(
     fuzzy: &Fuzzy,
     groups: Sorted<2>,
     seen_before: Option<&mut SeenBefore>,
-) -> Result<FateReader> {
+) -> Result<DecisionReader> {
     let order = Preference::new(decide.chooser, decide.numbering.n_rows(), decide.budget)?;
     match seen_before {
         None if fuzzy.verify => verified(decide, fuzzy.threshold, groups, &order),
@@ -23,14 +23,14 @@ pub(super) fn decide(
             let shared = SharedKeys::new(groups, &order, decide.budget, |_| {})?;
             let (belongings, pairs) = shared.decide_all_similar(None)?;
             decide.work.counts.candidates.add(pairs.n_candidates as usize);
-            fates(decide, belongings, None, |_, _| Ok(None))
+            decisions(decide, belongings, None, |_, _| Ok(None))
         }
         Some(seen_before) => against(decide, groups, &order, seen_before),
     }
 }
 
 /// Rows that share a band are similar if their contents are.
-fn verified(decide: Decide<'_>, threshold: f64, groups: Sorted<2>, order: &Preference) -> Result<FateReader> {
+fn verified(decide: Decide<'_>, threshold: f64, groups: Sorted<2>, order: &Preference) -> Result<DecisionReader> {
     let Decide { work, numbering, budget, .. } = decide;
     let marks = Marks::new(numbering.n_rows(), budget);
     let shared = SharedKeys::new(groups, order, budget, |row| marks.set(row))?;
@@ -41,7 +41,7 @@ fn verified(decide: Decide<'_>, threshold: f64, groups: Sorted<2>, order: &Prefe
     work.counts.candidates.add(pairs.n_candidates as usize);
     work.counts.verified.add(pairs.n_verified as usize);
     let is_asked = decide.asks_similarity();
-    fates(decide, belongings, None, |row, kept| match kept {
+    decisions(decide, belongings, None, |row, kept| match kept {
         Kept::Row(kept) if is_asked => Ok(Some(contents.similarity(&contents.load(kept)?, row)?)),
         _ => Ok(None),
     })
@@ -53,7 +53,7 @@ fn against(
     groups: Sorted<2>,
     order: &Preference,
     seen_before: &mut SeenBefore,
-) -> Result<FateReader> {
+) -> Result<DecisionReader> {
     let Decide { work, numbering, budget, .. } = decide;
     let n_rows = numbering.n_rows();
     let mut touches = Groups::by_row(budget, n_rows).distinct();
@@ -74,19 +74,19 @@ fn against(
     let (belongings, pairs) =
         SharedKeys::new(unseen.finish()?, order, budget, |_| {})?.decide_all_similar(Some(touches))?;
     work.counts.candidates.add(pairs.n_candidates as usize);
-    let fates = fates(decide, belongings, new_keys.as_mut(), |_, _| Ok(None))?;
+    let decisions = decisions(decide, belongings, new_keys.as_mut(), |_, _| Ok(None))?;
     if let (Some(new_keys), Some(appender)) = (new_keys, seen_before.appender()) {
         new_keys.add_to(appender)?;
     }
-    Ok(fates)
+    Ok(decisions)
 }
 
-fn fates(
+fn decisions(
     decide: Decide<'_>,
     belongings: Belongings,
     mut new_keys: Option<&mut NewKeys>,
     similarity: impl Fn(u64, Kept) -> Result<Option<f64>>,
-) -> Result<FateReader> {
+) -> Result<DecisionReader> {
     let mut survivors = Survivors::new(decide.numbering.n_rows(), decide.budget);
     belongings.for_each_cluster(|rows, kept| {
         let indexed = if let Kept::Indexed(ordinal) = kept { Some(ordinal) } else { None };

@@ -2,11 +2,11 @@
 //! when one fails.
 //!
 //! Rows and the length of vectors are guesses; they decide who compares, never what comes out.
-//! Not here: the decision (`physical::fuse`), the comparisons (`crate::dedup`, `crate::gpu`).
+//! Not here: the decision (`physical::PlaceOperators`), the comparisons (`crate::dedup`, `crate::gpu`).
 
 use super::Deduplication;
-use super::work::{DedupCounts, Work};
-use crate::cost::{GpuWork, Rows};
+use super::work::{DedupCounts, DedupWork};
+use crate::cost::{GpuWork, RowEstimate};
 use crate::dedup::{Comparers, Method, Semantic, SemanticDedup};
 use crate::exec::{Engine, RunLog, share_of_device};
 use crate::gpu::{Bounds, ComparisonCounts, Device, GpuError};
@@ -39,7 +39,7 @@ pub struct Comparisons {
     /// As a user would say it.
     pub label: String,
     /// How many vectors go over: each once for every pass that it is in.
-    pub passed: Rows,
+    pub passed: RowEstimate,
     /// All of it on one core.
     pub cpu_ns: f64,
     /// The same on a device.
@@ -54,7 +54,7 @@ impl Deduplication {
         let Method::Semantic(semantic) = &self.request.method else { return None };
         let known = StatisticsContext::new().compute(rows, &StatisticsArgs::new()).ok();
         let known = known.and_then(|statistics| statistics.num_rows.get_value().map(|n_rows| *n_rows as f64));
-        let guessed = Rows::guess(self.request.documents.map(|n_rows| n_rows as f64).or(known), None);
+        let guessed = RowEstimate::guess(self.request.documents.map(|n_rows| n_rows as f64).or(known), None);
         let n_rows = guessed.n_rows.max(1.0);
         let k = (semantic.clusters as f64).clamp(1.0, n_rows);
         // Each row of the sample is read in each iteration; then all rows, to find their cluster, and again within it.
@@ -64,7 +64,7 @@ impl Deduplication {
         let vector_bytes = DIMENSION * size_of::<f32>() as f64;
         Some(Comparisons {
             label: format!("comparisons of {n_rows:.0} vectors, {DIMENSION:.0} numbers each (estimated)"),
-            passed: Rows::guess(Some(n_passed), None),
+            passed: RowEstimate::guess(Some(n_passed), None),
             cpu_ns: n_products * DIMENSION * CPU_NS,
             on_gpu: GpuWork {
                 instructions_per_row: n_products / n_passed * DIMENSION * GPU_INSTRUCTIONS,
@@ -98,7 +98,7 @@ impl OnDevice {
     }
 
     /// `dedup` on all of the devices.
-    pub fn give_to(&self, dedup: SemanticDedup, semantic: &Semantic, work: &Work) -> SemanticDedup {
+    pub fn give_to(&self, dedup: SemanticDedup, semantic: &Semantic, work: &DedupWork) -> SemanticDedup {
         let Some(engine) = self.engine.clone() else { return dedup };
         let n_devices = engine.working().len();
         dedup.on_devices(Box::new(Comparing {

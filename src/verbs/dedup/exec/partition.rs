@@ -3,8 +3,8 @@
 //!
 //! Not here: keys (`keys.rs`, `semantic.rs`).
 
-use super::fates::{NameStore, Names};
-use super::work::{Budgets, Work};
+use super::decisions::{NameStore, Names};
+use super::work::{Budgets, DedupWork};
 use crate::dedup::{Budget, Numbering, Positions, RowStore, StoredRows};
 use crate::verbs::documents::Documents;
 use crate::{Result, bug};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A partition that is being read.
 pub(super) struct Partition<'a> {
-    work: &'a Work,
+    work: &'a DedupWork,
     keep: KeepKeys<'a>,
     names: NameStore,
     positions: Option<Positions>,
@@ -31,7 +31,7 @@ pub(super) struct ReadPartition {
 }
 
 impl<'a> Partition<'a> {
-    pub fn new(work: &'a Work, budgets: &Budgets) -> Result<Self> {
+    pub fn new(work: &'a DedupWork, budgets: &Budgets) -> Result<Self> {
         Ok(Self {
             work,
             keep: KeepKeys::new(work, &budgets.keys)?,
@@ -93,12 +93,12 @@ impl ReadRows {
 
 /// What `KEEP … BY` orders by: for each row bytes that compare as the values do.
 pub(super) struct KeepKeys<'a> {
-    work: &'a Work,
+    work: &'a DedupWork,
     converter: Option<(RowConverter, RowStore)>,
 }
 
 impl<'a> KeepKeys<'a> {
-    pub fn new(work: &'a Work, budget: &Arc<dyn Budget>) -> Result<Self> {
+    pub fn new(work: &'a DedupWork, budget: &Arc<dyn Budget>) -> Result<Self> {
         if work.columns.keep_by.is_empty() {
             return Ok(Self { work, converter: None });
         }

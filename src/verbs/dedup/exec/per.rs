@@ -3,7 +3,7 @@
 //! Keys of `EXACT` and `FUZZY` are mixed with it, so that rows of different values have none in common. `SEMANTIC` has no
 //! keys: the values of its rows are in memory or on disk.
 
-use super::work::Work;
+use super::work::DedupWork;
 use crate::dedup::{Budget, RowStore, StoredRows};
 use crate::{Result, bug};
 use arrow::array::{Array, AsArray, FixedSizeBinaryArray, RecordBatch};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// The column of a batch, if the query has a `PER`.
-pub(super) fn values<'a>(work: &Work, batch: &'a RecordBatch) -> Result<Option<&'a FixedSizeBinaryArray>> {
+pub(super) fn values<'a>(work: &DedupWork, batch: &'a RecordBatch) -> Result<Option<&'a FixedSizeBinaryArray>> {
     let Some(index) = work.columns.per else { return Ok(None) };
     let column = batch.column(index);
     let wrong = || bug!("PER of type {}", column.data_type());
@@ -35,12 +35,12 @@ pub(super) fn key_within(values: &FixedSizeBinaryArray, place: usize, key: u64) 
 
 /// Takes the values of all rows, if there are any.
 pub(super) struct PerValues<'a> {
-    work: &'a Work,
+    work: &'a DedupWork,
     store: Option<RowStore>,
 }
 
 impl<'a> PerValues<'a> {
-    pub fn new(work: &'a Work, budget: &Arc<dyn Budget>) -> Self {
+    pub fn new(work: &'a DedupWork, budget: &Arc<dyn Budget>) -> Self {
         Self { work, store: work.columns.per.map(|_| RowStore::new(budget)) }
     }
 

@@ -11,14 +11,14 @@
 use super::against::{SeenBefore, conclude};
 use super::contents::{Content, Contents, Marks};
 use super::copies::Copies;
-use super::fates;
+use super::decisions;
 use super::keys::{Keys, SortedKeys};
 use super::near_kept;
 use super::partition::{Partition, ReadRows};
-use super::work::{Budgets, Work};
+use super::work::{Budgets, DedupWork};
 use crate::dedup::index::NewKeys;
 use crate::dedup::{
-    Budget, Candidates, Chooser, Components, FateReader, Groups, Kept, Link, Method, Numbering, Sorted, Survivors,
+    Budget, Candidates, Chooser, Components, DecisionReader, Groups, Kept, Link, Method, Numbering, Sorted, Survivors,
 };
 use crate::verbs::documents::Documents;
 use crate::verbs::working::{Input, Stop, Working, in_parallel};
@@ -26,7 +26,7 @@ use crate::{Result, bug};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads the rows, decides, gives the output.
-pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()> {
+pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Result<()> {
     let Working { rows, outputs, stop, .. } = working;
     let (keys, rows) = collect(work, rows, &budgets, &stop)?;
     let _timer = work.elapsed.timer();
@@ -40,17 +40,25 @@ pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()>
         numbering: &numbering,
         budget: &budget,
     };
-    let fates = match keys {
+    let decisions = match keys {
         SortedKeys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
         SortedKeys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
     };
     conclude(work, seen_before, numbering.n_rows(), names, |names| {
-        fates::apply_all(work, &documents, fates.of_partitions(&numbering, &budget)?, &numbering, names, outputs, &stop)
+        decisions::apply_all(
+            work,
+            &documents,
+            decisions.of_partitions(&numbering, &budget)?,
+            &numbering,
+            names,
+            outputs,
+            &stop,
+        )
     })
 }
 
 /// Reads all partitions to their ends.
-fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<(SortedKeys, ReadRows)> {
+fn collect(work: &DedupWork, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<(SortedKeys, ReadRows)> {
     let shared = Keys::new(work, &budgets.keys);
     let read = in_parallel(stop, rows, |number, mut input| {
         let mut keys = shared.of_partition(work, number)?;
@@ -69,14 +77,14 @@ fn collect(work: &Work, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Res
     Ok((shared.finish(&rows.numbering)?, rows))
 }
 
-fn is_linked_to_kept(work: &Work) -> bool {
+fn is_linked_to_kept(work: &DedupWork) -> bool {
     matches!(&work.request.method, Method::Fuzzy(fuzzy) if fuzzy.link == Link::Kept)
 }
 
 /// What a decision about clusters needs.
 #[derive(Clone, Copy)]
 pub(super) struct Decide<'a> {
-    pub work: &'a Work,
+    pub work: &'a DedupWork,
     pub chooser: Chooser<'a>,
     /// Those of each partition.
     pub documents: &'a [Documents],
@@ -86,7 +94,7 @@ pub(super) struct Decide<'a> {
 
 impl Decide<'_> {
     /// Rows with the same hash are a cluster.
-    fn exact(self, groups: Sorted<3>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+    fn exact(self, groups: Sorted<3>, mut seen_before: Option<&mut SeenBefore>) -> Result<DecisionReader> {
         let Method::Exact(exact) = &self.work.request.method else { return Err(bug!("not exact")) };
         if exact.verify {
             return self.verified(groups, 1.0);
@@ -120,7 +128,7 @@ impl Decide<'_> {
     }
 
     /// Rows that share a band are candidates.
-    fn fuzzy(self, groups: Sorted<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<FateReader> {
+    fn fuzzy(self, groups: Sorted<2>, mut seen_before: Option<&mut SeenBefore>) -> Result<DecisionReader> {
         let Method::Fuzzy(fuzzy) = &self.work.request.method else { return Err(bug!("not fuzzy")) };
         if is_linked_to_kept(self.work) {
             return near_kept::decide(self, fuzzy, groups, seen_before);
@@ -151,16 +159,16 @@ impl Decide<'_> {
         }
         let pairs = candidates.unite(&components)?;
         self.work.counts.candidates.add(pairs.n_candidates as usize);
-        let fates = self.clusters(components, touches, new_keys.as_mut(), |_, _| Ok(None))?;
+        let decisions = self.clusters(components, touches, new_keys.as_mut(), |_, _| Ok(None))?;
         let appender = seen_before.and_then(SeenBefore::appender);
         if let (Some(new_keys), Some(appender)) = (new_keys, appender) {
             new_keys.add_to(appender)?;
         }
-        Ok(fates)
+        Ok(decisions)
     }
 
     /// Candidates that are held to their contents before they count.
-    fn verified<const N: usize>(self, groups: Sorted<N>, threshold: f64) -> Result<FateReader> {
+    fn verified<const N: usize>(self, groups: Sorted<N>, threshold: f64) -> Result<DecisionReader> {
         let n_rows = self.numbering.n_rows();
         let mut candidates = Candidates::new(n_rows, self.budget);
         let marks = Marks::new(n_rows, self.budget);
@@ -185,7 +193,7 @@ impl Decide<'_> {
         touches: Option<Groups<2>>,
         mut new_keys: Option<&mut NewKeys>,
         similarity: impl Fn(u64, Kept) -> Result<Option<f64>>,
-    ) -> Result<FateReader> {
+    ) -> Result<DecisionReader> {
         let mut survivors = Survivors::new(self.numbering.n_rows(), self.budget);
         components.into_clusters(touches)?.for_each_cluster(|rows, indexed| {
             self.count(rows, indexed);

@@ -1,13 +1,13 @@
 //! `DEDUP SEMANTIC`: vectors that point the same way, compared on the CPU or on a device.
 
 use super::against::{SeenBefore, conclude};
-use super::fates;
+use super::decisions;
 use super::on_device::OnDevice;
 use super::partition::{Partition, ReadRows};
 use super::per::PerValues;
-use super::work::{Budgets, Work};
+use super::work::{Budgets, DedupWork};
 use crate::dedup::{
-    Budget, Fate, KeepWhich, Kept, Method, SemanticDedup, SemanticDuplicate, SemanticOutcome, SemanticRanking,
+    Budget, Decision, KeepWhich, Kept, Method, SemanticDedup, SemanticDuplicate, SemanticOutcome, SemanticRanking,
     StoredRows, Survivors, VectorPartition,
 };
 use crate::verbs::working::{Input, Stop, Working, in_parallel};
@@ -17,7 +17,7 @@ use arrow::datatypes::{Float32Type, UInt64Type};
 use std::sync::Arc;
 
 /// Reads the rows, decides, gives the output. A device compares, if there is one.
-pub(super) fn run(work: &Work, working: Working, budgets: Budgets, on_device: Option<&OnDevice>) -> Result<()> {
+pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets, on_device: Option<&OnDevice>) -> Result<()> {
     let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
     let Working { rows, outputs, stop, .. } = working;
     let (vectors, per, rows) = collect(work, rows, &budgets, &stop)?;
@@ -45,15 +45,23 @@ pub(super) fn run(work: &Work, working: Working, budgets: Budgets, on_device: Op
     work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
     work.counts.clusters.add(outcome.n_clusters());
     let n_rows = numbering.n_rows();
-    let fates = fates_of(work, &outcome, n_rows, &budget)?.finish()?;
+    let decisions = decisions_of(work, &outcome, n_rows, &budget)?.finish()?;
     conclude(work, seen_before, n_rows, names, |names| {
-        fates::apply_all(work, &documents, fates.of_partitions(&numbering, &budget)?, &numbering, names, outputs, &stop)
+        decisions::apply_all(
+            work,
+            &documents,
+            decisions.of_partitions(&numbering, &budget)?,
+            &numbering,
+            names,
+            outputs,
+            &stop,
+        )
     })
 }
 
 /// Reads all partitions to their ends: vectors, values of `PER`, and what is kept of the rows.
 fn collect(
-    work: &Work,
+    work: &DedupWork,
     rows: Vec<Input>,
     budgets: &Budgets,
     stop: &Stop,
@@ -104,21 +112,26 @@ fn key_bytes(keys: Option<&StoredRows>, row: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn fates_of(work: &Work, outcome: &SemanticOutcome, n_rows: u64, budget: &Arc<dyn Budget>) -> Result<Survivors> {
+fn decisions_of(
+    work: &DedupWork,
+    outcome: &SemanticOutcome,
+    n_rows: u64,
+    budget: &Arc<dyn Budget>,
+) -> Result<Survivors> {
     let mut survivors = Survivors::new(n_rows, budget);
-    let fate = |row: u64, kept: Kept, similarity: Option<f64>| {
+    let decision = |row: u64, kept: Kept, similarity: Option<f64>| {
         let (cluster, size) = outcome.cluster(row)?;
-        Some(Fate { row, kept, cluster: u64::from(cluster), size, similarity })
+        Some(Decision { row, kept, cluster: u64::from(cluster), size, similarity })
     };
     // Rows that stay have a cluster to tell, if somebody asks.
     let rows = if work.request.extra.is_empty() { 0..0 } else { 0..n_rows };
     let stays = |row: &u64| outcome.duplicates.binary_search_by_key(row, |duplicate| duplicate.row).is_err();
     for row in rows.filter(stays) {
-        fate(row, Kept::Row(row), None).map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+        decision(row, Kept::Row(row), None).map_or(Ok(()), |decision| survivors.add_decision(decision))?;
     }
     for duplicate in &outcome.duplicates {
-        let fate = fate(duplicate.row, duplicate.kept, Some(f64::from(duplicate.similarity)));
-        fate.map_or(Ok(()), |fate| survivors.add_fate(fate))?;
+        let decision = decision(duplicate.row, duplicate.kept, Some(f64::from(duplicate.similarity)));
+        decision.map_or(Ok(()), |decision| survivors.add_decision(decision))?;
     }
     Ok(survivors)
 }

@@ -6,7 +6,7 @@
 //! ```
 
 use super::apply::{Reason, kept_rows};
-use super::work::{Budgets, Work};
+use super::work::{Budgets, DedupWork};
 use crate::dedup::{LineFinder, Method, Outcome, SpanFinder, SubstringFinder, TextPartition, TooLittle, cut_text};
 use crate::verbs::budget::threads;
 use crate::verbs::documents::{Documents, texts};
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Reads the rows, finds what is repeated, gives the output.
-pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()> {
+pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Result<()> {
     let Working { rows, outputs, stop, .. } = working;
     let Some(column) = work.columns.value else { return Err(bug!("{} has no text", work.request.label)) };
     let budget = budgets.keys;
@@ -58,7 +58,7 @@ pub(super) fn run(work: &Work, working: Working, budgets: Budgets) -> Result<()>
 
 /// The texts of the rows, and who looks at them.
 struct Texts<'a> {
-    work: &'a Work,
+    work: &'a DedupWork,
     column: usize,
     /// Those that share the work of an only partition.
     threads: Option<ThreadPool>,
@@ -146,7 +146,7 @@ fn reason((place, outcome): (usize, &Outcome)) -> Option<Reason> {
 }
 
 fn cut_rows(
-    work: &Work,
+    work: &DedupWork,
     batch: &RecordBatch,
     (column, texts): (usize, &StringArray),
     outcomes: &[Outcome],

@@ -63,7 +63,7 @@ pub(in crate::verbs) struct Budgets {
 }
 
 /// Everything that one deduplication needs.
-pub(in crate::verbs) struct Work {
+pub(in crate::verbs) struct DedupWork {
     pub request: Arc<DedupRequest>,
     pub columns: DedupColumns,
     pub input_schema: SchemaRef,
@@ -76,7 +76,7 @@ pub(in crate::verbs) struct Work {
     pub elapsed: Time,
 }
 
-impl Work {
+impl DedupWork {
     /// Reads the rows to their end, then gives the output; devices compare, if there are any.
     pub fn run(&self, working: Working, context: &TaskContext, on_device: Option<&OnDevice>) -> Result<()> {
         let budget =

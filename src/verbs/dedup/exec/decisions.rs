@@ -1,9 +1,9 @@
-//! The last stage: the fates of a partition's rows, carried out. Its documents go by again in their order.
+//! The last stage: the decisions of a partition's rows, carried out. Its documents go by again in their order.
 
 use super::apply::{Reason, kept_rows};
-use super::work::Work;
+use super::work::DedupWork;
 use crate::dedup::index::IndexNames;
-use crate::dedup::{Budget, ExtraColumn, Fate, FateReader, Kept, Method, Numbering, RowStore, StoredRows};
+use crate::dedup::{Budget, Decision, DecisionReader, ExtraColumn, Kept, Method, Numbering, RowStore, StoredRows};
 use crate::verbs::documents::Documents;
 use crate::verbs::working::{Output, Stop, in_parallel};
 use crate::{Error, Result, bug};
@@ -24,7 +24,7 @@ pub(super) struct NameStore {
 }
 
 impl NameStore {
-    pub fn new(work: &Work, budget: &Arc<dyn Budget>) -> Self {
+    pub fn new(work: &DedupWork, budget: &Arc<dyn Budget>) -> Self {
         let asks = |column: ExtraColumn| work.request.extra.iter().any(|(extra, _)| *extra == column);
         let is_asked = work.dropped.is_some() || asks(ExtraColumn::KeptId) || work.request.against.is_some();
         let column = work.columns.id.filter(|_| is_asked);
@@ -85,19 +85,19 @@ impl Names {
     }
 }
 
-/// The documents of all partitions go by once more. Fates are those of each partition's rows.
+/// The documents of all partitions go by once more. Decisions are those of each partition's rows.
 pub(super) fn apply_all(
-    work: &Work,
+    work: &DedupWork,
     documents: &[Documents],
-    fates: Vec<FateReader>,
+    decisions: Vec<DecisionReader>,
     numbering: &Numbering,
     names: &Names,
     outputs: Vec<Output>,
     stop: &Stop,
 ) -> Result<()> {
-    let partitions = documents.iter().zip(fates).zip(outputs).collect();
-    in_parallel(stop, partitions, |partition, ((documents, fates), output)| {
-        apply(work, documents, Place { partition, numbering }, fates, names, &output)?;
+    let partitions = documents.iter().zip(decisions).zip(outputs).collect();
+    in_parallel(stop, partitions, |partition, ((documents, decisions), output)| {
+        apply(work, documents, PartitionRows { partition, numbering }, decisions, names, &output)?;
         work.dropped.as_ref().map_or(Ok(()), |dropped| dropped.end(partition))?;
         output.end();
         Ok(())
@@ -107,17 +107,17 @@ pub(super) fn apply_all(
 
 /// A partition among all.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct PartitionRows<'a> {
     partition: usize,
     numbering: &'a Numbering,
 }
 
 /// Sends the rows that stay, and writes those that go into the ledger.
 fn apply(
-    work: &Work,
+    work: &DedupWork,
     documents: &Documents,
-    place: Place<'_>,
-    mut fates: FateReader,
+    place: PartitionRows<'_>,
+    mut decisions: DecisionReader,
     names: &Names,
     output: &Output,
 ) -> Result<()> {
@@ -130,15 +130,14 @@ fn apply(
         let (first_row, batch) = batch?;
         let rows = first_row..first_row + batch.num_rows() as u64;
         let rows = rows.map(|row| place.numbering.number_of(place.partition, row));
-        let fates: Vec<Option<Fate>> = rows.map(|row| fates.next_for(row)).collect::<Result<_>>()?;
-        let goes = |fate: &Option<Fate>| fate.as_ref().is_some_and(|fate| !fate.is_kept());
+        let decisions: Vec<Option<Decision>> = rows.map(|row| decisions.next_for(row)).collect::<Result<_>>()?;
+        let goes = |decision: &Option<Decision>| decision.as_ref().is_some_and(|decision| !decision.is_kept());
         if let Some(dropped) = work.dropped.as_ref().filter(|_| work.request.drops) {
-            let going = fates
-                .iter()
-                .enumerate()
-                .filter_map(|(place, fate)| Some((place, fate.as_ref().filter(|fate| !fate.is_kept())?)));
-            let reasons = going.map(|(place, fate)| {
-                Ok(Reason { place: place as u32, value: fate.similarity, kept: names.of_kept(fate.kept)? })
+            let going = decisions.iter().enumerate().filter_map(|(place, decision)| {
+                Some((place, decision.as_ref().filter(|decision| !decision.is_kept())?))
+            });
+            let reasons = going.map(|(place, decision)| {
+                Ok(Reason { place: place as u32, value: decision.similarity, kept: names.of_kept(decision.kept)? })
             });
             dropped.write(
                 (place.partition, &batch),
@@ -147,8 +146,8 @@ fn apply(
                 &reasons.collect::<Result<Vec<_>>>()?,
             )?;
         }
-        let keep: Vec<bool> = fates.iter().map(|fate| !work.request.drops || !goes(fate)).collect();
-        let added = added_columns(work, place, first_row, &fates, names)?;
+        let keep: Vec<bool> = decisions.iter().map(|decision| !work.request.drops || !goes(decision)).collect();
+        let added = added_columns(work, place, first_row, &decisions, names)?;
         let kept = kept_rows(&batch, &keep, added, &work.columns, &work.output_schema)?;
         match output.send(kept) {
             // Nobody reads this partition; others may be read.
@@ -160,32 +159,32 @@ fn apply(
 }
 
 fn added_columns(
-    work: &Work,
-    place: Place<'_>,
+    work: &DedupWork,
+    place: PartitionRows<'_>,
     first_row: u64,
-    fates: &[Option<Fate>],
+    decisions: &[Option<Decision>],
     names: &Names,
 ) -> Result<Vec<ArrayRef>> {
     let number = |row: u64| place.numbering.number_of(place.partition, row);
-    let rows = || fates.iter().zip((first_row..).map(number));
+    let rows = || decisions.iter().zip((first_row..).map(number));
     let column = |column: ExtraColumn| -> Result<ArrayRef> {
         Ok(match column {
             // A row without duplicates is a cluster of its own.
             ExtraColumn::ClusterId => Arc::new(Int64Array::from_iter_values(
-                rows().map(|(fate, row)| fate.as_ref().map_or(row, |fate| fate.cluster) as i64),
+                rows().map(|(decision, row)| decision.as_ref().map_or(row, |decision| decision.cluster) as i64),
             )),
             ExtraColumn::ClusterSize => Arc::new(Int64Array::from_iter_values(
-                rows().map(|(fate, _)| fate.as_ref().map_or(1, |fate| fate.size) as i64),
+                rows().map(|(decision, _)| decision.as_ref().map_or(1, |decision| decision.size) as i64),
             )),
             ExtraColumn::KeptId => {
-                let name = |(fate, row): (&Option<Fate>, u64)| match fate {
-                    Some(fate) => names.of_kept(fate.kept),
+                let name = |(decision, row): (&Option<Decision>, u64)| match decision {
+                    Some(decision) => names.of_kept(decision.kept),
                     None => Ok(Some(names.of(row)?)),
                 };
                 Arc::new(StringArray::from(rows().map(name).collect::<Result<Vec<_>>>()?))
             }
             ExtraColumn::Similarity => Arc::new(Float64Array::from_iter(
-                fates.iter().map(|fate| fate.as_ref().and_then(|fate| fate.similarity)),
+                decisions.iter().map(|decision| decision.as_ref().and_then(|decision| decision.similarity)),
             )),
         })
     };
