@@ -8,10 +8,11 @@ use curator::{Config, Language, Session};
 use std::path::Path;
 use std::process::Command;
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/coming-from.md",
     "docs/cql.md",
     "docs/files.md",
     "docs/gpu.md",
