@@ -8,11 +8,12 @@ use curator::{Config, Language, Session};
 use std::path::Path;
 use std::process::Command;
 
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/coming-from.md",
+    "docs/cookbook.md",
     "docs/cql.md",
     "docs/files.md",
     "docs/gpu.md",
@@ -22,7 +23,8 @@ const DOCUMENTS: [&str; 10] = [
 ];
 
 /// Those whose commands are run, in this order: the README's first one makes the rejects that others look at.
-const WITH_COMMANDS: [&str; 5] = ["README.md", "docs/files.md", "docs/gpu.md", "docs/runs.md", "docs/tour.md"];
+const WITH_COMMANDS: [&str; 6] =
+    ["README.md", "docs/cookbook.md", "docs/files.md", "docs/gpu.md", "docs/runs.md", "docs/tour.md"];
 
 fn read(document: &str) -> String {
     std::fs::read_to_string(root().join(document)).unwrap()
