@@ -1,6 +1,7 @@
-//! What SQL's planner has wrong or not at all about whole sets of rows: `EXCEPT ALL`, `INTERSECT ALL`, `ORDER BY ALL`.
+//! What SQL's planner has wrong or not at all about whole sets of rows: `EXCEPT ALL`, `INTERSECT ALL`, `ORDER BY ALL`, and
+//! columns that the later sides of a `UNION` select twice.
 //!
-//! Before planning, each becomes a call after FROM, whose name no user can write; `Relations` plans the call with the
+//! Before planning, each `ALL` becomes a call after FROM, whose name no user can write; `Relations` plans the call with the
 //! plans of its queries, so that names of a `WITH` mean there what they mean outside:
 //!
 //! ```text
@@ -20,8 +21,8 @@ use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder, SortExpr, cast};
 use datafusion::sql::sqlparser::ast::{
     Expr as SqlExpr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, OrderByKind, OrderByOptions,
-    Query, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor, TableFunctionArgs, Value, Values, VisitMut,
-    VisitorMut,
+    Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor, TableFunctionArgs, Value, Values,
+    VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -89,6 +90,7 @@ impl VisitorMut for Calls {
 
 fn call_set_operations(body: &mut Box<SetExpr>) {
     let SetExpr::SetOperation { op, set_quantifier, left, right } = body.as_mut() else { return };
+    name_copies(right);
     call_set_operations(left);
     call_set_operations(right);
     let call = match (op, set_quantifier) {
@@ -98,6 +100,27 @@ fn call_set_operations(body: &mut Box<SetExpr>) {
     };
     let side = |side: &mut Box<SetExpr>| SqlExpr::Subquery(Box::new(plain_query(std::mem::replace(side, nothing()))));
     *body = call.call(vec![side(left), side(right)]).body;
+}
+
+/// `… UNION ALL SELECT a, a`: the columns are called as those of the first side, and the planner wants no name twice.
+fn name_copies(side: &mut SetExpr) {
+    match side {
+        SetExpr::Select(select) => {
+            for at in 1..select.projection.len() {
+                let (before, rest) = select.projection.split_at_mut(at);
+                if let [item, ..] = rest
+                    && before.contains(item)
+                    && let SelectItem::UnnamedExpr(expr) = item
+                {
+                    let alias = Ident::with_quote('"', format!("|> column {at}"));
+                    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+                }
+            }
+        }
+        SetExpr::SetOperation { left, .. } => name_copies(left),
+        SetExpr::Query(query) => name_copies(&mut query.body),
+        _ => {}
+    }
 }
 
 /// What stands for a moment where something was taken away.
