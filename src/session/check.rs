@@ -7,8 +7,8 @@
 
 use super::{Compiled, Language, Plan, Session};
 use crate::diag::{Diagnostic, SourceText};
-use crate::syntax::TokenKind;
 use crate::syntax::ast::{Script, Statement, StatementKind};
+use crate::syntax::{Token, TokenKind};
 use crate::{Result, physical, syntax};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::context::SessionContext;
@@ -89,7 +89,7 @@ impl Session {
         if is_unclear || result.is_err() {
             unknown.names.extend(defined_name(statement));
         }
-        unknown.written.extend(written_paths(statement));
+        unknown.written.extend(written_path(&script.source, statement));
         let compiled = match result {
             Ok(compiled) => compiled,
             Err(found) => {
@@ -180,10 +180,22 @@ impl Unknown {
     fn is_read_in(&self, statement: &str) -> bool {
         let tokens = syntax::tokens(statement);
         let is_path = |kind: TokenKind| matches!(kind, TokenKind::Text | TokenKind::Parameter);
-        let mut texts = tokens.iter().filter(|token| is_path(token.kind)).map(|token| token.text(statement));
-        let reads = |text: &str, path: &String| text.trim_matches('\'').starts_with(path.trim_end_matches('/'));
-        texts.any(|text| self.written.iter().any(|path| reads(text, path)))
+        let texts = tokens.iter().filter(|token| is_path(token.kind)).map(|token| token.text(statement));
+        let mut texts = texts.map(|text| text.trim_matches('\''));
+        texts.any(|text| self.written.iter().any(|path| may_read(text, path)))
     }
+}
+
+/// Whether `text`, if it is a source, may be what is written at `path`: in it, a folder around it, or a pattern there.
+fn may_read(text: &str, path: &str) -> bool {
+    let folder = match text.find(['*', '?', '[', '{']) {
+        // No folder, and no expression of another kind, such as a regular one.
+        Some(0) => return !path.contains('/'),
+        Some(at) => text[..at].rfind('/').map_or("", |slash| &text[..slash]),
+        None => text.trim_end_matches('/'),
+    };
+    let is_around = !folder.is_empty() && path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    is_around || text.starts_with(path.trim_end_matches('/'))
 }
 
 fn defined_name(statement: &Statement) -> Option<String> {
@@ -193,12 +205,28 @@ fn defined_name(statement: &Statement) -> Option<String> {
     }
 }
 
-fn written_paths(statement: &Statement) -> Option<String> {
-    let StatementKind::Query(pipeline) = &statement.kind else { return None };
-    pipeline.verbs.iter().find_map(|verb| match &verb.kind {
-        syntax::ast::VerbKind::Room(call) if call.keyword == "INTO" => Some(call.name("path")?.text),
-        _ => None,
-    })
+/// What stands after the `INTO` of a pipeline, or the last `TO` of a `COPY`.
+fn written_path(source: &SourceText, statement: &Statement) -> Option<String> {
+    let text = match &statement.kind {
+        StatementKind::Query(pipeline) => pipeline.verbs.iter().find_map(|verb| match &verb.kind {
+            syntax::ast::VerbKind::Room(call) if call.keyword == "INTO" => Some(call.name("path")?.text),
+            _ => None,
+        })?,
+        StatementKind::Sql(_) => copied_to(source.slice(statement.span))?,
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn copied_to(statement: &str) -> Option<String> {
+    let tokens = syntax::tokens(statement);
+    let mut tokens = tokens.iter().filter(|token| token.kind != TokenKind::Comment);
+    let is_word = |token: &Token, word: &str| token.text(statement).eq_ignore_ascii_case(word);
+    tokens.next().filter(|token| is_word(token, "COPY"))?;
+    let pairs = tokens.clone().zip(tokens.skip(1));
+    let last = pairs.filter(|(to, path)| is_word(to, "TO") && path.kind == TokenKind::Text).last();
+    let path = last?.1;
+    Some(path.text(statement).trim_matches('\'').to_string())
 }
 
 #[cfg(test)]
@@ -274,5 +302,26 @@ mod tests {
         // `CREATE TABLE … AS` is optimized by DataFusion, twice.
         let (n_rows, _) = run(&format!("CREATE TABLE t AS SELECT id FROM '{DOCS}' LIMIT 3; SELECT * FROM t")).await;
         assert_eq!(n_rows, [0, 3]);
+    }
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_an_earlier_statement_writes_need_not_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let (a, b) = (at("a.csv"), at("deep/b.jsonl"));
+        let text = format!(
+            "COPY (SELECT id FROM '{DOCS}' LIMIT 4) TO '{a}' OPTIONS (compression 'none');
+             FROM '{a}' |> LIMIT 3 |> INTO '{b}';
+             SELECT * FROM '{}'; FROM '{}' |> LIMIT 1; FROM '{b}' |> LIMIT 2",
+            at("deep/*.jsonl"),
+            at("deep"),
+        );
+        assert_eq!(run(&text).await.0, [0, 0, 3, 1, 2]);
+        let mut session = Session::new(Config::default()).unwrap();
+        let text = format!(
+            "COPY (SELECT id FROM '{DOCS}' WHERE title ~ '[a-z]') TO '{}'; SELECT * FROM '{}'",
+            at("c.csv"),
+            at("d.csv")
+        );
+        assert_eq!(session.check(&SourceText::new("script", text.as_str()), Language::Sql).await.len(), 1);
     }
 }
