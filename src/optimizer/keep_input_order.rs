@@ -236,7 +236,11 @@ impl Walk<'_> {
     }
 
     fn projection(&self, projection: Projection) -> Result<Carried> {
-        let input = self.visit(Arc::unwrap_or_clone(projection.input))?;
+        let mut input = self.visit(Arc::unwrap_or_clone(projection.input))?;
+        if projection.expr.iter().any(has_subquery) {
+            // It becomes a join, which gives rows as they come.
+            input.order = input.order.map(Order::not_sorted);
+        }
         // DataFusion's coercion of unions leaves projections whose columns have other names than their expressions.
         let named = |(expr, (qualifier, field)): (Expr, (Option<&TableReference>, &FieldRef))| {
             let (own_qualifier, own_name) = expr.qualified_name();
@@ -393,6 +397,10 @@ impl Walk<'_> {
 /// A node that would lose the order of its rows, and nobody would notice.
 fn unknown_node(plan: &LogicalPlan) -> DataFusionError {
     crate::bug!("nobody knows the order of the rows of `{}`", plan.display()).into()
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_)))).unwrap_or(true)
 }
 
 /// The plan with computed columns at its end.
