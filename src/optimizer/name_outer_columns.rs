@@ -204,16 +204,22 @@ fn positive(condition: Expr, is_denied: bool, schema: &DFSchema) -> Result<Expr>
             let (left, right) = (positive(*left, is_denied, schema)?, positive(*right, is_denied, schema)?);
             Ok(if (op == Operator::And) == is_denied { left.or(right) } else { left.and(right) })
         }
-        Expr::InSubquery(found) if found.negated != is_denied => not_exists_equal(&found, schema),
+        Expr::InSubquery(found) if found.negated != is_denied => not_exists_equal(of_plain_column(found)?, schema),
         Expr::InSubquery(found) => with_plain_column(Expr::InSubquery(InSubquery { negated: false, ..found })),
         other => Ok(if is_denied { Expr::Not(Box::new(other)) } else { other }),
     }
 }
 
+fn with_plain_column(condition: Expr) -> Result<Expr> {
+    match condition {
+        Expr::InSubquery(found) => Ok(Expr::InSubquery(of_plain_column(found)?)),
+        other => Ok(other),
+    }
+}
+
 /// `IN` with a subquery whose column belongs to a table. DataFusion stumbles over one that does not, as a computed or
 /// coerced one.
-fn with_plain_column(condition: Expr) -> Result<Expr> {
-    let Expr::InSubquery(found) = condition else { return Ok(condition) };
+fn of_plain_column(found: InSubquery) -> Result<InSubquery> {
     let plan = found.subquery.subquery;
     let is_plain = matches!(plan.head_output_expr()?, Some(Expr::Column(Column { relation: Some(_), .. })) | None);
     let named = |value: Expr| value.alias_qualified(Some("subquery"), "value");
@@ -229,12 +235,12 @@ fn with_plain_column(condition: Expr) -> Result<Expr> {
             Arc::new(LogicalPlan::Projection(Projection::try_new(vec![value], plan)?))
         }
     };
-    Ok(Expr::InSubquery(InSubquery { subquery: Subquery { subquery: plan, ..found.subquery }, ..found }))
+    Ok(InSubquery { subquery: Subquery { subquery: plan, ..found.subquery }, ..found })
 }
 
-fn not_exists_equal(condition: &InSubquery, schema: &DFSchema) -> Result<Expr> {
-    let mut outer = condition.subquery.outer_ref_columns.clone();
-    let value = condition.expr.as_ref().clone().transform_down(|part| match part {
+fn not_exists_equal(condition: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let Subquery { subquery, outer_ref_columns: mut outer, spans } = condition.subquery;
+    let value = condition.expr.transform_down(|part| match part {
         Expr::Column(column) => {
             let field = Arc::clone(schema.field_from_column(&column)?);
             let reference = Expr::OuterReferenceColumn(field, column);
@@ -246,12 +252,11 @@ fn not_exists_equal(condition: &InSubquery, schema: &DFSchema) -> Result<Expr> {
         other => Ok(Transformed::no(other)),
     })?;
     let value = value.data;
-    let plan = LogicalPlanBuilder::from(Arc::unwrap_or_clone(Arc::clone(&condition.subquery.subquery)));
+    let plan = LogicalPlanBuilder::from(Arc::unwrap_or_clone(subquery));
     let found = Expr::Column(Column::from(plan.schema().qualified_field(0)));
     let might_be = found.clone().eq(value.clone()).or(found.is_null()).or(value.is_null());
     let plan = plan.filter(might_be)?.build()?;
-    let subquery =
-        Subquery { subquery: Arc::new(plan), outer_ref_columns: outer, spans: condition.subquery.spans.clone() };
+    let subquery = Subquery { subquery: Arc::new(plan), outer_ref_columns: outer, spans };
     Ok(Expr::Exists(Exists { subquery, negated: true }))
 }
 

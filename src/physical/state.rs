@@ -16,6 +16,7 @@ use crate::ops::Registry;
 use crate::optimizer::{
     ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, JoinColumnSubqueries, KeepAboveTotals,
     KeepDropped, KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
+    RetypeOuterColumns,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
 use crate::verbs::dedup::first_rows;
@@ -135,6 +136,7 @@ fn build(
         .with_query_planner(Arc::new(Lowering))
         .with_optimizer_rules(logical_rules())
         .with_analyzer_rules(first_analyzer_rules())
+        .with_analyzer_rule(Arc::new(RetypeOuterColumns))
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
         .with_analyzer_rule(Arc::new(JoinColumnSubqueries))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
@@ -290,6 +292,7 @@ mod tests {
         let off = rules(&Config { optimize: false, ..Config::default() });
         assert!(OPTIONAL_RULES.iter().all(|rule| !off.contains(*rule)), "{off:?}");
         for rule in [
+            "RetypeOuterColumns",
             "NothingUnderNulls",
             "JoinColumnSubqueries",
             "NameOuterColumns",
