@@ -592,6 +592,34 @@ fn the_ledger_has_documents_and_not_the_other_side_of_a_join() {
 }
 
 #[test]
+fn the_order_before_a_dedup_decides_though_nothing_after_it_needs_the_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut best: HashMap<u64, (u64, u64)> = HashMap::new();
+    for file in 0..4 {
+        let mut lines = String::new();
+        for n in file * 10_000..(file + 1) * 10_000 {
+            let (key, score) = (mixed(n) % 4000, mixed(n + 1_000_000));
+            lines += &format!("{}\n", json!({"k": format!("k{key}"), "score": score, "n": n}));
+            let first = best.entry(key).or_insert((score, n));
+            if score > first.0 {
+                *first = (score, n);
+            }
+        }
+        std::fs::write(folder.path().join(format!("{file}.jsonl")), lines).unwrap();
+    }
+    let expected = best.values().map(|(_, n)| n).sum::<u64>();
+    for (verb, threads) in
+        [("DEDUP EXACT ON k", 1), ("DEDUP EXACT ON k", 4), ("DEDUP FUZZY ON k", 4), ("DISTINCT ON (k)", 4)]
+    {
+        let text = format!(
+            "FROM '{}/*.jsonl' |> ORDER BY score DESC |> {verb} |> AGGREGATE sum(n) AS n",
+            folder.path().display()
+        );
+        assert_eq!(rows(&text, config(threads, 1000, None)), [json!({"n": expected})], "{verb}, {threads} threads");
+    }
+}
+
+#[test]
 fn sorting_afterwards_changes_neither_a_sample_nor_which_copy_stays() {
     let folder = tempfile::tempdir().unwrap();
     write_shards(folder.path(), &documents(400), &[0, 1, 2]);

@@ -124,7 +124,7 @@ impl<'a> Generator<'a> {
         self.push(draft, Verb::Where(condition));
     }
 
-    fn item(&mut self, columns: &[Column], taken: &[Column]) -> Item {
+    fn item(&mut self, columns: &[Column], taken: &[Column], subqueries: bool) -> Item {
         let names = self.references(columns, None);
         if !names.is_empty() && self.chance.percent(70) {
             let name = self.chance.pick(&names).clone();
@@ -132,7 +132,7 @@ impl<'a> Generator<'a> {
             return Item { expr: Expr::Column(name), alias };
         }
         let kind = *self.chance.pick(&[Kind::Int, Kind::Int, Kind::Text, Kind::Bool]);
-        let expr = self.expr(columns, kind, 2);
+        let expr = if subqueries { self.value(columns, kind) } else { self.expr(columns, kind, 2) };
         Item { expr, alias: Some(self.fresh_name(taken)) }
     }
 
@@ -141,7 +141,7 @@ impl<'a> Generator<'a> {
         let mut items: Vec<Item> = vec![];
         let mut columns: Vec<Column> = vec![];
         for _ in 0..n_items {
-            let item = self.item(&draft.columns, &columns);
+            let item = self.item(&draft.columns, &columns, true);
             let wider = Verb::Select { distinct, items: items.iter().cloned().chain([item.clone()]).collect() };
             if let Ok(found) = columns::after(self.tables, &draft.columns, &wider) {
                 items.push(item);
@@ -157,9 +157,15 @@ impl<'a> Generator<'a> {
         self.push(draft, verb);
     }
 
+    /// The value of a column: an expression, now and then with a subquery.
+    fn value(&mut self, columns: &[Column], kind: Kind) -> Expr {
+        let subquery = if self.chance.percent(15) { self.subquery_value(columns, kind) } else { None };
+        subquery.unwrap_or_else(|| self.expr(columns, kind, 2))
+    }
+
     fn extend(&mut self, draft: &mut Draft) {
         let kind = *self.chance.pick(&[Kind::Int, Kind::Int, Kind::Text, Kind::Bool]);
-        let expr = self.expr(&draft.columns, kind, 2);
+        let expr = self.value(&draft.columns, kind);
         let alias = Some(self.fresh_name(&draft.columns));
         self.push(draft, Verb::Extend(vec![Item { expr, alias }]));
     }
@@ -172,7 +178,7 @@ impl<'a> Generator<'a> {
         let name = self.chance.pick(&names).name.clone();
         let Ok(index) = columns::find(&draft.columns, &Name::bare(&name)) else { return };
         let kind = if self.chance.percent(80) { draft.columns[index].kind } else { Kind::Int };
-        let expr = self.expr(&draft.columns, kind, 2);
+        let expr = self.value(&draft.columns, kind);
         let mut items = vec![(name, expr)];
         // Both see the values before the verb.
         let other = self.chance.pick(&names).name.clone();
@@ -205,7 +211,7 @@ impl<'a> Generator<'a> {
         let mut items: Vec<(Aggregate, String)> = vec![];
         let mut columns: Vec<Column> = vec![];
         for _ in 0..self.chance.below(3) {
-            let item = self.item(&draft.columns, &columns);
+            let item = self.item(&draft.columns, &columns, false);
             let wider =
                 Verb::Aggregate { items: vec![], groups: groups.iter().cloned().chain([item.clone()]).collect() };
             if !matches!(item.expr, Expr::Literal(_))

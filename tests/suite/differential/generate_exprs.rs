@@ -105,7 +105,7 @@ impl Generator<'_> {
         let boxed = |expr| Box::new(expr);
         if subqueries
             && self.chance.percent(20)
-            && let Some(condition) = self.subquery_condition(columns)
+            && let Some(condition) = self.subquery_condition(columns, false)
         {
             return condition;
         }

@@ -7,14 +7,15 @@ use super::query::*;
 use super::values::{Kind, Value};
 
 impl Generator<'_> {
-    pub fn subquery_condition(&mut self, columns: &[Column]) -> Option<Expr> {
+    /// A condition with a subquery. In a column, `IN` and `EXISTS` may not name columns from outside.
+    pub fn subquery_condition(&mut self, columns: &[Column], in_column: bool) -> Option<Expr> {
         let negated = self.chance.percent(40);
         match self.chance.below(4) {
-            0 => self.in_query(columns),
+            0 => self.in_query(columns, in_column),
             1 => {
                 let (table, alias, inner) = self.inner();
                 let what = Selected::Value(Expr::Literal(Value::Int(1)));
-                let query = if self.chance.percent(80) {
+                let query = if !in_column && self.chance.percent(80) {
                     let filter = Some(self.correlation(columns, &inner, false)?);
                     Subquery { table, alias, what, filter, order: vec![], limit: None }
                 } else {
@@ -23,43 +24,65 @@ impl Generator<'_> {
                 };
                 Some(Expr::Exists { query: Box::new(query), negated })
             }
-            2 => {
-                let (table, alias, inner) = self.inner();
-                let what = Selected::Value(self.column(&inner, Kind::Int)?);
-                let filter = self.chance.percent(50).then(|| self.condition(&inner, 1, false));
-                let order = if self.chance.percent(60) { self.orders(&inner, 2) } else { vec![] };
-                let query = Subquery { table, alias, what, filter, order, limit: Some(1) };
-                self.compared(columns, query)
-            }
             _ => {
-                let (table, alias, inner) = self.inner();
-                let function = *self.chance.pick(&[
-                    AggregateFunction::Count,
-                    AggregateFunction::Max,
-                    AggregateFunction::Min,
-                    AggregateFunction::Sum,
-                ]);
-                let argument = Some(self.column(&inner, Kind::Int)?);
-                let filter = if self.chance.percent(50) {
-                    self.correlation(columns, &inner, true)
-                } else {
-                    self.chance.percent(50).then(|| self.condition(&inner, 1, false))
-                };
-                let what = Selected::Aggregate(Aggregate { function, argument, order: vec![], filter: None });
-                self.compared(columns, Subquery { table, alias, what, filter, order: vec![], limit: None })
+                let query = self.number_query(columns)?;
+                let left = self.column(columns, Kind::Int)?;
+                let comparison = *self.chance.pick(&COMPARISONS);
+                Some(Expr::Compare(comparison, Box::new(left), Box::new(Expr::Scalar(Box::new(query)))))
             }
         }
     }
 
-    /// A comparison with the one number of a subquery.
-    fn compared(&mut self, columns: &[Column], query: Subquery) -> Option<Expr> {
-        let left = self.column(columns, Kind::Int)?;
-        let comparison = *self.chance.pick(&COMPARISONS);
-        Some(Expr::Compare(comparison, Box::new(left), Box::new(Expr::Scalar(Box::new(query)))))
+    /// A value with a subquery, for a column.
+    pub fn subquery_value(&mut self, columns: &[Column], kind: Kind) -> Option<Expr> {
+        match kind {
+            Kind::Int => {
+                let query = Expr::Scalar(Box::new(self.number_query(columns)?));
+                if self.chance.percent(60) {
+                    return Some(query);
+                }
+                let other = self.column(columns, Kind::Int)?;
+                Some(Expr::Arithmetic(Operator::Add, Box::new(query), Box::new(other)))
+            }
+            Kind::Bool => {
+                let condition = self.subquery_condition(columns, true)?;
+                if self.chance.percent(60) {
+                    return Some(condition);
+                }
+                let (first, second) = (Box::new(condition), Box::new(self.condition(columns, 0, false)));
+                Some(if self.chance.percent(50) { Expr::And(second, first) } else { Expr::Or(first, second) })
+            }
+            Kind::Text => None,
+        }
+    }
+
+    /// A subquery that gives one number: of one row, or of all together.
+    fn number_query(&mut self, columns: &[Column]) -> Option<Subquery> {
+        let (table, alias, inner) = self.inner();
+        if self.chance.percent(50) {
+            let what = Selected::Value(self.column(&inner, Kind::Int)?);
+            let filter = self.chance.percent(50).then(|| self.condition(&inner, 1, false));
+            let order = if self.chance.percent(60) { self.orders(&inner, 2) } else { vec![] };
+            return Some(Subquery { table, alias, what, filter, order, limit: Some(1) });
+        }
+        let function = *self.chance.pick(&[
+            AggregateFunction::Count,
+            AggregateFunction::Max,
+            AggregateFunction::Min,
+            AggregateFunction::Sum,
+        ]);
+        let argument = Some(self.column(&inner, Kind::Int)?);
+        let filter = if self.chance.percent(50) {
+            self.correlation(columns, &inner, true)
+        } else {
+            self.chance.percent(50).then(|| self.condition(&inner, 1, false))
+        };
+        let what = Selected::Aggregate(Aggregate { function, argument, order: vec![], filter: None });
+        Some(Subquery { table, alias, what, filter, order: vec![], limit: None })
     }
 
     /// `value [NOT] IN (SELECT …)`, often of a column of the same name.
-    pub fn in_query(&mut self, columns: &[Column]) -> Option<Expr> {
+    pub fn in_query(&mut self, columns: &[Column], in_column: bool) -> Option<Expr> {
         let (table, alias, inner) = self.inner();
         let kind = *self.chance.pick(&[Kind::Int, Kind::Text]);
         let names = self.references(columns, Some(kind));
@@ -72,6 +95,7 @@ impl Generator<'_> {
         let what = if has_same { Expr::Column(same) } else { self.column(&inner, kind)? };
         let (mut order, mut limit) = (vec![], None);
         let filter = match self.chance.below(4) {
+            0 if in_column => None,
             0 => self.correlation(columns, &inner, true),
             1 => Some(self.condition(&inner, 1, false)),
             2 => {

@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use curator::diag::SourceText;
+use curator::internals::OPTIONAL_RULES;
 use curator::{Compiled, Config, Language, Session};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,10 +21,15 @@ pub struct Way {
     pub batch_rows: usize,
     pub batch_bytes: usize,
     pub optimize: bool,
+    /// One of our rules that is left out.
+    pub without: Option<&'static str>,
     /// Joins as for large tables, whose rows go to partitions by their key.
     pub partitioned_joins: bool,
     pub layout: Layout,
 }
+
+/// So many are kept for the next pipeline.
+const MOST_SESSIONS: usize = 60;
 
 /// Below these sizes one side of a join is collected whole.
 const PARTITIONED_JOINS: &str = "SET datafusion.optimizer.hash_join_single_partition_threshold = 0;
@@ -35,11 +41,15 @@ impl Way {
         let (batch_rows, batch_bytes) =
             *chance.pick(&[(8192, 1 << 20), (1, 1 << 20), (3, 1 << 20), (7, 100), (2, 100)]);
         let layout = Layout { parquet: chance.percent(35), n_files: *chance.pick(&[1, 1, 2, 3, 5]) };
+        let optimize = chance.percent(70);
+        // There is no device to place operators on.
+        let rules: Vec<&str> = OPTIONAL_RULES.into_iter().filter(|rule| *rule != "PlaceOperators").collect();
         Self {
             threads: *chance.pick(&[1, 4]),
             batch_rows,
             batch_bytes,
-            optimize: chance.percent(70),
+            optimize,
+            without: (optimize && chance.percent(20)).then(|| *chance.pick(&rules)),
             partitioned_joins: chance.percent(30),
             layout,
         }
@@ -54,6 +64,7 @@ impl Way {
             // With small batches, small splits: every file is cut.
             block_bytes: count(if self.batch_bytes < 1000 { 60 } else { 1 << 20 }),
             optimize: self.optimize,
+            disabled_rules: self.without.iter().map(|rule| rule.to_string()).collect(),
             memory_limit_bytes: Some(1 << 30),
             ..Config::default()
         }
@@ -93,6 +104,9 @@ impl Runner {
         let settings = (way.config(), way.partitioned_joins);
         let at = self.sessions.iter().position(|(other, _)| *other == settings);
         let at = at.unwrap_or_else(|| {
+            if self.sessions.len() == MOST_SESSIONS {
+                self.sessions.clear();
+            }
             let session = Session::new(settings.0.clone()).unwrap();
             self.sessions.push((settings, session));
             self.sessions.len() - 1

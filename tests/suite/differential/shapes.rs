@@ -46,7 +46,7 @@ impl Generator<'_> {
             7 if depth < 2 => self.outer_join_of_a_constant(draft),
             8 => {
                 self.set(draft);
-                if let Some(condition) = self.in_query(&draft.columns.clone()) {
+                if let Some(condition) = self.in_query(&draft.columns.clone(), false) {
                     self.push(draft, Verb::Where(condition));
                 }
             }
