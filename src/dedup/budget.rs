@@ -1,7 +1,7 @@
 //! Where an algorithm's memory and temporary files come from.
 
-use crate::store::{ScratchFile, scratch_file};
-use crate::{Error, Result};
+use crate::Result;
+use crate::store::{ScratchFile, temp_file};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory and disk for one deduplication. Claimed before it is used and given back after; an algorithm that is
@@ -59,8 +59,7 @@ impl Budget for FixedBudget {
     }
 
     fn temp_file(&self) -> Result<ScratchFile> {
-        let folder = std::env::temp_dir();
-        scratch_file(&folder).map_err(|error| Error::io(folder, error))
+        temp_file()
     }
 
     fn note_spilled(&self, _n_bytes: u64) {}

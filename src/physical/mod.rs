@@ -19,6 +19,7 @@ mod place_operators;
 mod rule_by_rule;
 mod separate_projections;
 mod size;
+mod spill_files;
 mod split_guards;
 mod state;
 #[cfg(test)]

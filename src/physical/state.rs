@@ -5,6 +5,7 @@
 use super::free_memory;
 use super::hardware::Hardware;
 use super::lower::Lowering;
+use super::spill_files::SpillFiles;
 use super::{
     CheckpointSplits, FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards,
     YieldInJoins,
@@ -28,6 +29,7 @@ use datafusion::catalog::{
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::config::SessionConfig;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::SessionState;
@@ -250,7 +252,8 @@ fn with_line(source: &Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, Lin
 
 fn runtime(config: &Config) -> Result<Arc<RuntimeEnv>> {
     const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
-    let mut builder = RuntimeEnvBuilder::new();
+    let spilling = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(SpillFiles));
+    let mut builder = RuntimeEnvBuilder::new().with_disk_manager_builder(spilling);
     if let Some(limit_bytes) = config.memory_limit_bytes.or_else(free_memory::most_of_it) {
         // Fair: an operator that can spill gets its share, and cannot starve the others.
         let pool = TrackConsumersPool::new(FairSpillPool::new(limit_bytes), NAMED_IN_ERRORS);

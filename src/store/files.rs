@@ -289,7 +289,13 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// A local file for a while, written and read by this process alone; with [`FileExt`] at any place.
 pub type ScratchFile = File;
 
-/// A file without a name in a folder, gone with the process however that ends.
+/// A file without a name in the folder for temporary files, gone with the process however that ends.
+pub fn temp_file() -> crate::Result<ScratchFile> {
+    let folder = std::env::temp_dir();
+    scratch_file(&folder).map_err(|error| crate::Error::io(folder, error))
+}
+
+/// The same in another folder.
 pub fn scratch_file(folder: &Path) -> io::Result<ScratchFile> {
     tempfile::tempfile_in(folder)
 }

@@ -32,7 +32,7 @@ mod tests;
 pub use claim::{Claim, remove_unfinished};
 pub use files::{
     FileExt, Kind, NewFile, NoMatch, ScratchFile, Stat, StoredFile, create_folder, data_below, exists, followed,
-    is_file, is_folder, is_taken, matches, matching, names_in, read, remove, rename, scratch_file, stat,
+    is_file, is_folder, is_taken, matches, matching, names_in, read, remove, rename, scratch_file, stat, temp_file,
 };
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
 pub(crate) use location::real_path;

@@ -1,19 +1,16 @@
 //! The run's memory pool and temporary folder, as the algorithms of `crate::dedup` ask for them.
 
 use crate::dedup::Budget;
-use crate::store::{ScratchFile, scratch_file};
-use crate::{Error, Result, bug};
+use crate::store::{ScratchFile, temp_file};
+use crate::{Result, bug};
 use datafusion::execution::TaskContext;
-use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::Count;
-use std::sync::Arc;
 
 /// Claims from the session's pool. Two of them share it fairly: each can spill.
 #[derive(Debug)]
 pub(super) struct PoolBudget {
     reservation: MemoryReservation,
-    disk: Arc<DiskManager>,
     spilled_bytes: Count,
     n_threads: usize,
 }
@@ -22,7 +19,6 @@ impl PoolBudget {
     pub fn new(name: &str, context: &TaskContext, spilled_bytes: Count) -> Self {
         Self {
             reservation: MemoryConsumer::new(name).with_can_spill(true).register(context.memory_pool()),
-            disk: Arc::clone(&context.runtime_env().disk_manager),
             spilled_bytes,
             n_threads: context.session_config().target_partitions(),
         }
@@ -45,13 +41,7 @@ impl Budget for PoolBudget {
     }
 
     fn temp_file(&self) -> Result<ScratchFile> {
-        // The manager makes the folder, and removes it at the end; the file has no name in it and goes when it is closed.
-        let placed = self.disk.create_tmp_file("dedup")?;
-        let folder = placed
-            .path()
-            .and_then(std::path::Path::parent)
-            .map_or_else(std::env::temp_dir, std::path::Path::to_path_buf);
-        scratch_file(&folder).map_err(|error| Error::io(folder, error))
+        temp_file()
     }
 
     fn note_spilled(&self, n_bytes: u64) {

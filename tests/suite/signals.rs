@@ -120,3 +120,28 @@ fn a_run_that_finds_nothing_for_hours_can_be_interrupted() {
         assert_eq!(folder.names(), ["x.jsonl"], "{threads} {verbs}");
     }
 }
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing_of_what_did_not_fit_in_memory() {
+    for verb in ["ORDER BY text", "DEDUP EXACT ON text"] {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path().join("temp")).unwrap();
+        let rows =
+            "FROM (SELECT value AS n FROM generate_series(1, 1000000000)) |> SELECT repeat('a text ' || n, 30) AS text";
+        let query = format!("{rows} |> {verb} |> INTO 'y.jsonl'");
+        let mut command = folder.command(&["query", "--threads", "1", "--memory", "32MB", "-e", &query]);
+        let temp = folder.path().join("temp").canonicalize().unwrap();
+        let child = command.env("TMPDIR", &temp).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut running = Running(child);
+        let open_files = format!("/proc/{}/fd", running.0.id());
+        let is_below_temp =
+            |entry: std::fs::DirEntry| std::fs::read_link(entry.path()).is_ok_and(|to| to.starts_with(&temp));
+        wait_for("a temporary file", || {
+            let mut open = std::fs::read_dir(&open_files).unwrap().flatten();
+            open.any(is_below_temp).then_some(())
+        });
+        send(&running.0, "-KILL");
+        running.exit();
+        assert_eq!(std::fs::read_dir(&temp).unwrap().count(), 0, "{verb}");
+    }
+}
