@@ -3,10 +3,11 @@
 //! Invariant: what no manifest of ours lists is never taken for ours.
 
 use super::file::hash_file;
-use super::manifest::{Kind, MANIFEST, Manifest, manifest_of_file};
+use super::manifest::{Kind, MANIFEST, Manifest, ManifestFile, manifest_of_file};
 use crate::store;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What is in a place before a run.
 #[derive(Debug, PartialEq)]
@@ -102,20 +103,39 @@ pub(super) fn is_rejects_file(path: &str) -> bool {
 pub(crate) const DROPPED: &str = "dropped";
 
 /// Whether a single file is what its manifest says; `None` without a manifest.
-///
-/// A file that is older than its manifest and has the size is taken for it; a copy may be younger, and is read.
 fn is_as_listed(path: &Path, name: &str) -> Option<bool> {
     let manifest_path = manifest_of_file(path);
     let manifest = Manifest::parse(&store::read(&manifest_path).ok()?)?;
     let listed = manifest.files.iter().find(|file| file.path == name)?;
     let found = store::stat(path).ok()?;
-    if found.kind != store::Kind::File || found.n_bytes != listed.n_bytes {
-        return Some(false);
-    }
+    Some(is_unchanged(path, &found, listed, store::stat(&manifest_path).ok()?.modified))
+}
+
+/// Why a folder's output or rejects cannot be replaced: a file that the manifest lists is there, and is another one now.
+pub(super) fn changed_file(folder: &Path) -> Option<String> {
+    let manifest_path = folder.join(MANIFEST);
+    let manifest = Manifest::parse(&store::read(&manifest_path).ok()?)?;
     let written = store::stat(&manifest_path).ok()?.modified;
+    let is_changed = |listed: &&ManifestFile| {
+        let path = folder.join(&listed.path);
+        store::stat(&path).is_ok_and(|found| !is_unchanged(&path, &found, listed, written))
+    };
+    let changed = manifest.files.iter().find(is_changed)?;
+    Some(format!(
+        "`{}` is not as an earlier run wrote it: remove it, or choose another folder",
+        folder.join(&changed.path).display()
+    ))
+}
+
+/// A file that is older than its manifest and has the size is taken for the one that is listed; a copy may be younger, and is
+/// read.
+fn is_unchanged(path: &Path, found: &store::Stat, listed: &ManifestFile, written: Option<SystemTime>) -> bool {
+    if found.kind != store::Kind::File || found.n_bytes != listed.n_bytes {
+        return false;
+    }
     match (found.modified, written) {
-        (Some(modified), Some(written)) if modified <= written => Some(true),
-        _ => Some(hash_file(path).is_ok_and(|(_, hash)| Some(hash) == listed.xxh3_128)),
+        (Some(modified), Some(written)) if modified <= written => true,
+        _ => hash_file(path).is_ok_and(|(_, hash)| Some(hash) == listed.xxh3_128),
     }
 }
 

@@ -8,7 +8,7 @@
 //! Not here: looking for what is in the way (`existing.rs`), checking an output against its manifest (`verify.rs`).
 
 use super::WrittenFile;
-use super::existing::{Existing, is_rejects_file, rejects_file};
+use super::existing::{Existing, changed_file, is_rejects_file, rejects_file};
 use super::file::{CompleteFile, Target};
 use super::parts::PartsThere;
 use crate::store::{self, Claim};
@@ -337,6 +337,9 @@ impl RejectsFolder {
         let shown = claim.shown().display().to_string();
         let found = Existing::of_rejects(claim.root());
         if let Some(problem) = found.rejects_problem(&shown, may_exist) {
+            return Err(Error::Data(problem));
+        }
+        if let Some(problem) = earlier.is_none().then(|| changed_file(claim.shown())).flatten() {
             return Err(Error::Data(problem));
         }
         let old_files = found.into_files();

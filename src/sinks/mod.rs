@@ -118,6 +118,10 @@ impl Sink {
                 Destination::File(path) => (Some(path.clone()), Existing::of_file(path)),
                 _ => (None, Existing::of_folder(claim.root())),
             };
+            let replaces = file.is_none() && spec.options.overwrite && !spec.appends;
+            if let Some(problem) = replaces.then(|| existing::changed_file(claim.shown())).flatten() {
+                return Err(Error::Data(problem));
+            }
             let (format, compression) = (Some(layout.format.name()), Some(layout.compression.name()));
             let (old_files, rejects) = (found.into_files(), spec.options.rejects.clone());
             let earlier = spec.appends.then(|| Manifest::of_folder(claim.root())).flatten().map(Arc::new);
