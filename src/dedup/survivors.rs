@@ -9,9 +9,16 @@ use super::numbering::Numbering;
 use super::row_store::StoredRows;
 use super::word_log::WordLog;
 use super::{Budget, KeepWhich};
-use crate::Result;
+use crate::{Error, Result};
+use std::io::{self, BufRead, BufReader, Read};
 use std::iter::Peekable;
 use std::sync::Arc;
+
+/// What a fate takes on disk.
+const RECORD_BYTES: usize = 5 * size_of::<u64>();
+
+/// What is read at a time of decisions that were kept.
+const READ_BYTES: usize = 128 << 10;
 
 /// What stays of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,6 +192,31 @@ impl DecisionReader {
     fn of(records: impl Iterator<Item = Result<[u64; 5]>> + Send + 'static) -> Self {
         let records: Box<dyn Iterator<Item = Result<[u64; 5]>> + Send> = Box::new(records);
         Self { decisions: records.peekable() }
+    }
+
+    /// All of them as bytes, to be kept.
+    pub fn into_bytes(self) -> impl Iterator<Item = Result<[u8; RECORD_BYTES]>> {
+        self.decisions.map(|record| {
+            let mut bytes = [0; RECORD_BYTES];
+            bytes.as_chunks_mut().0.iter_mut().zip(record?).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+            Ok(bytes)
+        })
+    }
+
+    /// Those whose bytes were kept.
+    pub fn from_bytes(from: impl Read + Send + 'static) -> Self {
+        let mut from = BufReader::with_capacity(READ_BYTES, from);
+        let mut next = move || -> io::Result<Option<[u64; 5]>> {
+            if from.fill_buf()?.is_empty() {
+                return Ok(None);
+            }
+            let mut bytes = [0; RECORD_BYTES];
+            from.read_exact(&mut bytes)?;
+            let words = bytes.as_chunks().0;
+            Ok(Some(std::array::from_fn(|at| u64::from_le_bytes(words[at]))))
+        };
+        let unreadable = |error: io::Error| Error::Data(format!("kept decisions cannot be read: {error}"));
+        Self::of(std::iter::from_fn(move || next().map_err(unreadable).transpose()))
     }
 
     /// The decisions of each partition's rows.

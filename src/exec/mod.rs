@@ -26,7 +26,7 @@ pub use annotate::{
     StepKind, best,
 };
 pub use checkpoint::{
-    CheckpointExec, CheckpointedChain, Checkpoints, Shard, checkpointed_chains, checkpoints_of, keep_only,
+    CheckpointExec, CheckpointedChain, Checkpoints, KeptStage, Shard, checkpointed_chains, checkpoints_of, keep_only,
 };
 pub use coalesce::{BatchSize, slice_bytes};
 pub use device::{

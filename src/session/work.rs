@@ -191,6 +191,9 @@ impl RunWork {
         if let Some(ledger) = &self.ledger {
             ledger.follow(physical);
         }
+        if let Some(checkpoints) = &self.checkpoints {
+            checkpoints.follow(physical);
+        }
         let (mut sources, mut may_read_again) = (vec![], false);
         logical.apply_with_subqueries(|node| {
             may_read_again |= matches!(node, LogicalPlan::RecursiveQuery(_));
@@ -264,6 +267,11 @@ impl RunWork {
             ));
         } else if n_kept > 0 {
             self.log.note(format!("{n_kept} of {n_units} units were finished by an earlier attempt"));
+        }
+        match self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.n_stages_kept()) {
+            0 => {}
+            1 => self.log.note("one verb had decided about its rows in an earlier attempt".into()),
+            n => self.log.note(format!("{n} verbs had decided about their rows in an earlier attempt")),
         }
     }
 

@@ -46,6 +46,14 @@ impl Folder {
             .collect()
     }
 
+    /// Another folder with the same in it, as old as it is here.
+    fn copy(&self) -> Folder {
+        let folder = Folder::new();
+        let mut copy = std::process::Command::new("cp");
+        assert!(copy.arg("-a").arg(self.path().join(".")).arg(folder.path()).status().unwrap().success());
+        folder
+    }
+
     fn file_names(&self) -> Vec<String> {
         self.tree().into_iter().map(|(name, _)| name).collect()
     }
@@ -106,6 +114,32 @@ fn overwrite_replaces_a_file_only_if_a_run_wrote_it() {
     assert_eq!(folder.count("raw.jsonl"), 4);
     folder.write("raw.jsonl", "{\"mine\": 2}\n");
     assert!(folder.query(query).wrong().contains("not as an earlier run wrote it"));
+}
+
+#[test]
+fn a_part_that_was_changed_is_not_replaced() {
+    let folder = Folder::new();
+    let query =
+        "FROM 'x.jsonl' |> WHERE id < 3 |> INTO 'out/' WITH (compression = 'none', rejects = 'r/', overwrite = true)";
+    folder.query(query).ok();
+    for part in ["out/part-00000.jsonl", "r/dropped/part-00000.jsonl.zst"] {
+        let path = folder.path().join(part);
+        let written = std::fs::read(&path).unwrap();
+        let mut changed = written.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        for changed in [&changed[..], &written[1..]] {
+            std::fs::write(&path, changed).unwrap();
+            let before = folder.tree();
+            let wrong = folder.query(query).wrong();
+            assert!(wrong.contains(&format!("`{part}` is not as an earlier run wrote it")), "{wrong}");
+            assert_eq!(folder.tree(), before);
+        }
+        // A copy of what was written is, whenever it was made.
+        std::fs::write(&path, &written).unwrap();
+        folder.query(query).ok();
+    }
+    std::fs::remove_file(folder.path().join("out/part-00000.jsonl")).unwrap();
+    folder.query(query).ok();
 }
 
 #[test]
@@ -211,9 +245,7 @@ fn at_each_step(kind: &str, mut check: impl FnMut(&Folder, bool)) -> usize {
     write_input(&before, "new.jsonl", 1000..1030, 2);
     before.query(&everything("old.jsonl", "")).ok();
     for at in 1..200 {
-        let folder = Folder::new();
-        let mut copy = std::process::Command::new("cp");
-        assert!(copy.arg("-a").arg(before.path().join(".")).arg(folder.path()).status().unwrap().success());
+        let folder = before.copy();
         let ended = folder.query_with_fault(&everything("new.jsonl", ", overwrite = true"), &format!("{kind}:{at}"));
         check(&folder, ended.status.success());
         if ended.status.success() {
@@ -252,6 +284,28 @@ fn a_run_killed_before_any_step_of_its_commit_leaves_the_old_state_or_the_new() 
     });
     assert!(n_steps > 15, "{n_steps}");
     assert!(!states[0] && states[n_steps - 1] && states.is_sorted(), "one commit point: {states:?}");
+}
+
+#[test]
+fn a_run_killed_before_any_step_of_its_commit_is_gone_on_with() {
+    let query = format!("SET blocksize = '1kB'; {}", everything("new.jsonl", ", overwrite = true"));
+    let before = Folder::new();
+    write_input(&before, "old.jsonl", 0..60, 3);
+    write_input(&before, "new.jsonl", 1000..1100, 2);
+    before.query(&everything("old.jsonl", "")).ok();
+    let expected = before.copy();
+    expected.query(&query).ok();
+    for at in 1.. {
+        let folder = before.copy();
+        let mut command = folder.command(&["query", "-q", "--resume", "-e", &query]);
+        let ended = command.env("CURATOR_FAULT", format!("abort:{at}")).output().unwrap();
+        folder.run(&["query", "-q", "--resume", "-e", &query]).ok();
+        assert!(folder.tree() == expected.tree(), "killed before step {at}");
+        if ended.status.success() {
+            assert!(at > 15);
+            break;
+        }
+    }
 }
 
 #[test]
@@ -368,6 +422,46 @@ fn of_two_runs_into_one_place_one_is_refused_at_once() {
         let own = [format!("{place}.curator-stage"), format!(".{place}.curator-stage")];
         assert!(!names.iter().any(|name| own.iter().any(|own| name.starts_with(own))), "{names:?}");
         assert_eq!(folder.count(place), 4);
+    }
+}
+
+#[test]
+fn of_many_runs_at_once_one_wins_and_its_output_is_whole() {
+    for (verbs, place) in [
+        ("", "out/"),
+        ("", "out.jsonl"),
+        // Each has an output of its own, and all have one index.
+        ("DEDUP EXACT ON id AGAINST INDEX 'seen' |>", "outN/"),
+    ] {
+        let folder = Folder::new();
+        let start = |n: u32| {
+            write_input(&folder, &format!("{n}.jsonl"), 0..100 * n, 1);
+            let place = place.replace('N', &n.to_string());
+            let query = format!("FROM '{n}.jsonl' |> {verbs} INTO '{place}'");
+            let child = folder.command(&["query", "-q", "-e", &query]).stderr(Stdio::piped()).spawn().unwrap();
+            (n, place, child)
+        };
+        let mut n_won = 0;
+        for (n, place, child) in (1..=5).map(start).collect::<Vec<_>>() {
+            let ended = child.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&ended.stderr);
+            if ended.status.success() {
+                n_won += 1;
+                folder.run(&["verify", &place]).ok();
+                // Of the index, another may have had the others.
+                let n_rows = folder.count(&place);
+                assert!(n_rows == u64::from(100 * n) || (verbs.contains("seen") && n_rows < u64::from(100 * n)));
+            } else {
+                let is_clear = ["another run is", "holds an earlier output", "exists: add"];
+                assert!(is_clear.iter().any(|say| told.contains(say)), "{place}: {told}");
+                assert_eq!(ended.status.code(), Some(1), "{place}: {told}");
+            }
+        }
+        assert!(n_won == 1 || (verbs.contains("seen") && n_won > 0), "{place}: {n_won} have won");
+        assert!(folder.file_names().iter().all(|name| !name.contains("curator-stage")));
+        if verbs.contains("seen") {
+            folder.run(&["index", "verify", "seen"]).ok();
+        }
     }
 }
 

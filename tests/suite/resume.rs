@@ -168,6 +168,59 @@ fn what_is_finished_is_not_read_again() {
     assert!(notes.contains("units were finished by an earlier attempt"), "{notes}");
 }
 
+/// Two verbs that decide about all rows, without an index.
+const DECIDING: &str = "SET blocksize = '64kB'; FROM 'in/*.jsonl' |> WHERE words(text) >= 5 AND lang = 'en' \
+                        |> DEDUP EXACT ON text |> DEDUP FUZZY ON text |> INTO 'out/' WITH (rejects = 'rejects/')";
+
+#[test]
+fn what_a_verb_has_decided_is_not_decided_again() {
+    let folder = folder("");
+    let attempt = |threads: &'static str| ["--threads", threads, "--resume", "--report", "report.json", "-e", DECIDING];
+    run(&folder, &attempt("2")).ok();
+    let expected = made(&folder);
+    let n_units = n_units(&folder);
+    // Before the second decision is kept; and before the commit.
+    for (fault, threads, n_decided) in [
+        (format!("abort-kept:{}", n_units + 2), "1", "one verb had decided"),
+        ("abort:1".into(), "3", "2 verbs had decided"),
+    ] {
+        forget(&folder);
+        run_with_fault(&folder, &attempt("2"), &fault);
+        assert_nothing_visible(&folder);
+        run(&folder, &attempt(threads)).ok();
+        assert_same(&made(&folder), &expected, &fault);
+        let notes = report(&folder)["queries"][0]["notes"].to_string();
+        assert!(notes.contains(n_decided) && notes.contains(&format!("{n_units} of {n_units} units")), "{notes}");
+    }
+    // A decision that is damaged is found out, and made again.
+    forget(&folder);
+    run_with_fault(&folder, &attempt("2"), "abort:1");
+    let decided = folder.path().join("out/.curator-stage/kept/stage-1/000000.decisions");
+    let mut bytes = std::fs::read(&decided).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&decided, &bytes).unwrap();
+    assert!(run(&folder, &attempt("2")).wrong().contains("is damaged"));
+    run(&folder, &attempt("2")).ok();
+    assert_same(&made(&folder), &expected, "decided again");
+}
+
+#[test]
+fn vectors_are_compared_once() {
+    let folder = folder("");
+    let vector = "[cast(words(text) % 7 AS float), cast(chars(text) % 11 AS float), cast(id % 2 AS float)]";
+    let text = format!(
+        "SET blocksize = '64kB'; FROM 'in/*.jsonl' |> EXTEND {vector} AS v |> DEDUP SEMANTIC ON v WITH (threshold = 0.999) \
+         |> SELECT id |> INTO 'out/'"
+    );
+    run(&folder, &["-e", &text]).ok();
+    let expected = made(&folder);
+    forget(&folder);
+    run_with_fault(&folder, &["--resume", "-e", &text], "abort:1");
+    run(&folder, &["--resume", "--report", "report.json", "-e", &text]).ok();
+    assert_same(&made(&folder), &expected, "vectors");
+    assert!(report(&folder)["queries"][0]["notes"].to_string().contains("one verb had decided"));
+}
+
 #[test]
 fn what_one_thread_has_kept_is_of_use_to_many() {
     let folder = folder("");

@@ -18,11 +18,13 @@
 mod counts;
 mod drops;
 mod run;
+mod stage;
 mod unit;
 
 pub(in crate::exec) use drops::{KeptDropWriter, KeptDrops};
 use run::Part;
 pub use run::{CheckpointedChain, Checkpoints, Shard};
+pub use stage::KeptStage;
 
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;

@@ -1,12 +1,14 @@
 //! The kept work of one run, as its executors see it.
 
+use super::stage::verbs_of;
 use crate::Result;
 use crate::store::{KeptPart, KeptWork};
+use datafusion::physical_plan::ExecutionPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// One share of the units of a run: the `number`th of `count`, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,10 +65,14 @@ pub struct CheckpointedChain {
 /// The kept work of a run. Put it into the session's config as an extension.
 #[derive(Debug)]
 pub struct Checkpoints {
-    kept: KeptWork,
+    pub(super) kept: KeptWork,
     /// The share of the units that is to be done; only then rows are kept for another run to come, and go nowhere.
     shard: Option<Shard>,
     parts: Mutex<HashMap<String, Arc<Part>>>,
+    /// The verbs of the plan that is run, in its order.
+    verbs: OnceLock<Vec<usize>>,
+    /// Stages of verbs that were finished before.
+    pub(super) n_stages_kept: AtomicUsize,
 }
 
 /// One chain of the plan.
@@ -83,7 +89,23 @@ pub(super) struct Part {
 impl Checkpoints {
     /// Of a run that does all that is missing, or a share of it.
     pub fn new(kept: KeptWork, shard: Option<Shard>) -> Self {
-        Self { kept, shard, parts: Mutex::default() }
+        let (parts, verbs, n_stages_kept) = (Mutex::default(), OnceLock::new(), AtomicUsize::default());
+        Self { kept, shard, parts, verbs, n_stages_kept }
+    }
+
+    /// Verbs are known by their places in the plan that is about to run.
+    pub fn follow(&self, plan: &Arc<dyn ExecutionPlan>) {
+        self.verbs.get_or_init(|| verbs_of(plan));
+    }
+
+    /// The place of a verb in the plan.
+    pub(super) fn number_of_verb(&self, node: usize) -> Option<usize> {
+        self.verbs.get()?.iter().position(|verb| *verb == node)
+    }
+
+    /// How many verbs need not decide again, because an earlier attempt did.
+    pub fn n_stages_kept(&self) -> usize {
+        self.n_stages_kept.load(Ordering::Relaxed)
     }
 
     /// Whether the run is to keep its share and give no rows.

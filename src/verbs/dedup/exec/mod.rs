@@ -19,6 +19,7 @@ pub(in crate::verbs) mod apply;
 mod contents;
 mod copies;
 mod decisions;
+mod kept;
 mod keys;
 mod near_kept;
 mod notes;
@@ -127,6 +128,7 @@ impl SetOperator for Deduplication {
             position: start.position,
             dropped,
             log: start.context.session_config().get_extension::<RunLog>(),
+            kept: kept::stage_of(&start, &self.request)?,
             counts: DedupCounts::new(start.metrics),
             elapsed: MetricBuilder::new(start.metrics).elapsed_compute(0),
         };

@@ -28,7 +28,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Reads the rows, decides, gives the output.
 pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Result<()> {
     let Working { rows, outputs, stop, .. } = working;
-    let (keys, rows) = collect(work, rows, &budgets, &stop)?;
+    let decided = work.decided()?;
+    let (keys, rows) = collect(work, rows, &budgets, &stop, decided.is_none())?;
     let _timer = work.elapsed.timer();
     let ReadRows { keep_keys, names, documents, numbering } = rows;
     let budget = budgets.clusters;
@@ -40,11 +41,13 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Resul
         numbering: &numbering,
         budget: &budget,
     };
-    let decisions = match keys {
-        SortedKeys::Whole(groups) => decide.exact(groups, seen_before.as_mut())?,
-        SortedKeys::Bands(groups) => decide.fuzzy(groups, seen_before.as_mut())?,
+    let n_rows = numbering.n_rows();
+    let decisions = match (decided, keys) {
+        (Some(decided), _) => decided.decisions(work, n_rows)?,
+        (None, SortedKeys::Whole(groups)) => work.keep(decide.exact(groups, seen_before.as_mut())?, n_rows)?,
+        (None, SortedKeys::Bands(groups)) => work.keep(decide.fuzzy(groups, seen_before.as_mut())?, n_rows)?,
     };
-    conclude(work, seen_before, numbering.n_rows(), names, |names| {
+    conclude(work, seen_before, n_rows, names, |names| {
         decisions::apply_all(
             work,
             &documents,
@@ -57,8 +60,14 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Resul
     })
 }
 
-/// Reads all partitions to their ends.
-fn collect(work: &DedupWork, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -> Result<(SortedKeys, ReadRows)> {
+/// Reads all partitions to their ends; their keys only where they are needed.
+fn collect(
+    work: &DedupWork,
+    rows: Vec<Input>,
+    budgets: &Budgets,
+    stop: &Stop,
+    needs_keys: bool,
+) -> Result<(SortedKeys, ReadRows)> {
     let shared = Keys::new(work, &budgets.keys);
     let read = in_parallel(stop, rows, |number, mut input| {
         let mut keys = shared.of_partition(work, number)?;
@@ -67,7 +76,9 @@ fn collect(work: &DedupWork, rows: Vec<Input>, budgets: &Budgets, stop: &Stop) -
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();
             let batch = copies.leave_out(batch)?;
-            keys.push(&batch, partition.n_rows())?;
+            if needs_keys {
+                keys.push(&batch, partition.n_rows())?;
+            }
             partition.push(batch)?;
         }
         keys.finish()?;

@@ -7,8 +7,8 @@ use super::partition::{Partition, ReadRows};
 use super::per::PerValues;
 use super::work::{Budgets, DedupWork};
 use crate::dedup::{
-    Budget, Decision, KeepWhich, Kept, Method, SemanticDedup, SemanticDuplicate, SemanticOutcome, SemanticRanking,
-    StoredRows, Survivors, VectorPartition,
+    Budget, Decision, DecisionReader, KeepWhich, Kept, Method, Numbering, Semantic, SemanticDedup, SemanticDuplicate,
+    SemanticOutcome, SemanticRanking, StoredRows, Survivors, VectorPartition,
 };
 use crate::verbs::working::{Input, Stop, Working, in_parallel};
 use crate::{Result, bug};
@@ -20,32 +20,18 @@ use std::sync::Arc;
 pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets, on_device: Option<&OnDevice>) -> Result<()> {
     let Method::Semantic(semantic) = &work.request.method else { return Err(bug!("not semantic")) };
     let Working { rows, outputs, stop, .. } = working;
-    let (vectors, per, rows) = collect(work, rows, &budgets, &stop)?;
+    let decided = work.decided()?;
+    let (vectors, per, rows) = collect(work, rows, &budgets, &stop, decided.is_none())?;
     let _timer = work.elapsed.timer();
     let ReadRows { keep_keys, names, documents, numbering } = rows;
-    let budget = budgets.keys;
-    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(&budget), vectors, &numbering)?;
-    if let Some(on_device) = on_device {
-        dedup = on_device.give_to(dedup, semantic, work);
-    }
-    let which = work.request.keep.which;
-    let mut key_of = |row: u64| key_bytes(keep_keys.as_ref(), row);
-    let ranking = if keep_keys.is_some() || which == KeepWhich::None {
-        SemanticRanking::Keys { which, key_of: &mut key_of }
-    } else {
-        SemanticRanking::Centre(semantic.which)
-    };
-    dedup = dedup.per(per.map(|per| StoredRows::of_partitions(per, &numbering)));
-    let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
-    if let Some(seen_before) = &seen_before {
-        dedup = dedup.against(seen_before.index(), &budgets.clusters)?;
-    }
-    let outcome = dedup.finish(ranking, seen_before.as_mut().and_then(SeenBefore::appender))?;
-    let is_indexed = |duplicate: &&SemanticDuplicate| matches!(duplicate.kept, Kept::Indexed(_));
-    work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
-    work.counts.clusters.add(outcome.n_clusters());
     let n_rows = numbering.n_rows();
-    let decisions = decisions_of(work, &outcome, n_rows, &budget)?.finish()?;
+    let mut seen_before = SeenBefore::open(work, &budgets.clusters)?;
+    let compared = Compared { vectors, per, keep_keys, numbering: &numbering };
+    let decisions = match decided {
+        Some(decided) => decided.decisions(work, n_rows)?,
+        None => work.keep(decide(work, semantic, compared, &budgets, seen_before.as_mut(), on_device)?, n_rows)?,
+    };
+    let budget = budgets.keys;
     conclude(work, seen_before, n_rows, names, |names| {
         decisions::apply_all(
             work,
@@ -59,12 +45,55 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets, on_devic
     })
 }
 
-/// Reads all partitions to their ends: vectors, values of `PER`, and what is kept of the rows.
+/// What rows are compared by.
+struct Compared<'a> {
+    vectors: Vec<VectorPartition>,
+    per: Option<Vec<StoredRows>>,
+    keep_keys: Option<StoredRows>,
+    numbering: &'a Arc<Numbering>,
+}
+
+/// Finds the vectors that point the same way, and who stays of them.
+fn decide(
+    work: &DedupWork,
+    semantic: &Semantic,
+    compared: Compared<'_>,
+    budgets: &Budgets,
+    mut seen_before: Option<&mut SeenBefore>,
+    on_device: Option<&OnDevice>,
+) -> Result<DecisionReader> {
+    let Compared { vectors, per, keep_keys, numbering } = compared;
+    let budget = &budgets.keys;
+    let mut dedup = SemanticDedup::new(semantic.clone(), Arc::clone(budget), vectors, numbering)?;
+    if let Some(on_device) = on_device {
+        dedup = on_device.give_to(dedup, semantic, work);
+    }
+    let which = work.request.keep.which;
+    let mut key_of = |row: u64| key_bytes(keep_keys.as_ref(), row);
+    let ranking = if keep_keys.is_some() || which == KeepWhich::None {
+        SemanticRanking::Keys { which, key_of: &mut key_of }
+    } else {
+        SemanticRanking::Centre(semantic.which)
+    };
+    dedup = dedup.per(per.map(|per| StoredRows::of_partitions(per, numbering)));
+    if let Some(seen_before) = &seen_before {
+        dedup = dedup.against(seen_before.index(), &budgets.clusters)?;
+    }
+    let appender = seen_before.as_mut().and_then(|seen_before| seen_before.appender());
+    let outcome = dedup.finish(ranking, appender)?;
+    let is_indexed = |duplicate: &&SemanticDuplicate| matches!(duplicate.kept, Kept::Indexed(_));
+    work.counts.indexed.add(outcome.duplicates.iter().filter(is_indexed).count());
+    work.counts.clusters.add(outcome.n_clusters());
+    decisions_of(work, &outcome, numbering.n_rows(), budget)?.finish()
+}
+
+/// Reads all partitions to their ends: vectors, where they are needed, values of `PER`, and what is kept of the rows.
 fn collect(
     work: &DedupWork,
     rows: Vec<Input>,
     budgets: &Budgets,
     stop: &Stop,
+    needs_vectors: bool,
 ) -> Result<(Vec<VectorPartition>, Option<Vec<StoredRows>>, ReadRows)> {
     let Some(key) = work.columns.key else { return Err(bug!("{} has no vector", work.request.label)) };
     let partitions = VectorPartition::all(rows.len(), &budgets.keys).into_iter().zip(rows).collect();
@@ -73,7 +102,9 @@ fn collect(
         let mut partition = Partition::new(work, budgets)?;
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();
-            push(&mut vectors, &batch, key, work.position)?;
+            if needs_vectors {
+                push(&mut vectors, &batch, key, work.position)?;
+            }
             per.push(&batch)?;
             partition.push(batch)?;
         }

@@ -5,7 +5,7 @@ use super::on_device::OnDevice;
 use super::{DedupColumns, rows, semantic, spans};
 use crate::Result;
 use crate::dedup::{Budget, Method};
-use crate::exec::RunLog;
+use crate::exec::{KeptStage, RunLog};
 use crate::verbs::budget::PoolBudget;
 use crate::verbs::dedup::DedupRequest;
 use crate::verbs::working::Working;
@@ -72,6 +72,8 @@ pub(in crate::verbs) struct DedupWork {
     pub position: Option<usize>,
     pub dropped: Option<Dropped>,
     pub log: Option<Arc<RunLog>>,
+    /// Where what it decides is kept for another attempt.
+    pub kept: Option<KeptStage>,
     pub counts: DedupCounts,
     pub elapsed: Time,
 }
