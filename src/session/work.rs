@@ -93,6 +93,7 @@ impl RunWork {
         let identity = Identity::of(&plan.logical)?;
         let attempt = session.config.attempt;
         if attempt == Attempt::Resume && purpose == Purpose::Commit && is_complete(&identity, plan, write)? {
+            tidy_up(&identity, write);
             return Ok(Begun::IsComplete(write.spec.location.clone()));
         }
         let outbox = Arc::new(Outbox::new(&identity.run));
@@ -142,6 +143,7 @@ impl RunWork {
     ) -> Result<Begun> {
         let (identity, place) = (Identity::of(&plan.logical)?, write.spec.location.clone());
         if is_complete(&identity, plan, write)? {
+            tidy_up(&identity, write);
             return Ok(Begun::IsComplete(place));
         }
         if chains.is_empty() {
@@ -303,6 +305,19 @@ fn is_complete(identity: &Identity, plan: &Plan, write: &WriteTarget) -> Result<
         return Ok(true);
     }
     spec.check_free().map(|()| false)
+}
+
+/// Removes what a run has left beside its complete output, if it was killed while it did so itself.
+fn tidy_up(identity: &Identity, write: &WriteTarget) {
+    let rejects = write.rejects.iter().map(|folder| Location::folder(folder));
+    let indexes = identity.appends_to.iter().map(|index| Location::index(index));
+    let places = write.spec.location_on_disk().into_iter().chain(rejects).chain(indexes);
+    let outbox = Outbox::new(&identity.run);
+    for place in places.filter(Location::is_in_use) {
+        // Whoever has the place leaves nothing.
+        let _ = outbox.claim(&place);
+    }
+    outbox.abandon();
 }
 
 /// What is kept at a claimed place, ready to be gone on with; `None` if this run keeps nothing.

@@ -3,6 +3,7 @@
 //! Invariant: dropped without a commit, a claim leaves the place as it found it, but for what dead runs had left there,
 //! which it removed, and for kept work.
 
+use super::fault;
 use super::kept::{KEPT, KeptWork};
 use super::location::Location;
 use super::lock::{Lock, lock_file};
@@ -189,10 +190,12 @@ impl Claim {
     /// All was carried out: the folder for work under way can go.
     pub(super) fn clear(&self) {
         let area = &self.location.area;
+        let _ = fault::step();
         for name in [JOINED, "commit.tmp", "joined.tmp"] {
             let _ = fs::remove_file(area.join(name));
         }
         let _ = fs::remove_dir_all(&self.staging);
+        let _ = fault::step();
         if !self.location.keeps_lock {
             let _ = fs::remove_file(&self.location.lock);
         }

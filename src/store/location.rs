@@ -43,6 +43,11 @@ impl Location {
         Self { lock: path.join(INDEX_LOCK), keeps_lock: true, ..Self::folder(path) }
     }
 
+    /// Whether somebody works there, or was killed before all of it was tidied up.
+    pub fn is_in_use(&self) -> bool {
+        self.area.exists()
+    }
+
     /// The same by its real path, which must be there. Two names of one place give one location.
     pub(super) fn resolved(&self) -> Result<Self> {
         let root = self.root.canonicalize().map_err(|error| Error::io(&self.root, error))?;
