@@ -31,6 +31,9 @@ pub(super) struct Identity {
     pub appends_to: Vec<PathBuf>,
     /// Another run of the same query may give other rows.
     pub is_unique: bool,
+    /// A verb goes by positions, and so by where sources are cut.
+    depends_on_cuts: bool,
+    cuts: Vec<String>,
     /// The plan with the columns that its files were found to have.
     text: String,
     /// What the plan does, whatever files and columns there are.
@@ -48,6 +51,9 @@ impl Identity {
         for input in &identity.inputs {
             let _ = writeln!(text, "{input:?}");
         }
+        if identity.depends_on_cuts {
+            identity.cuts.iter().for_each(|cuts| text.push_str(cuts));
+        }
         identity.run = format!("{:032x}", xxh3_128(text.as_bytes()));
         Ok(identity)
     }
@@ -62,7 +68,7 @@ impl Identity {
             query,
             plan_xxh3_128: Some(format!("{:032x}", xxh3_128(self.meaning.as_bytes()))),
             columns: columns_written(&plan.logical),
-            settings: settings(config),
+            settings: settings(config, self.depends_on_cuts),
             inputs: self.inputs.iter().cloned().collect(),
             ..RunFacts::default()
         }
@@ -79,7 +85,7 @@ impl Identity {
                 (LogicalPlan::TableScan(scan), _) => {
                     let provider = source_as_provider(&scan.source)?;
                     if let Some(table) = provider.downcast_ref::<FileTable>() {
-                        self.read(table);
+                        self.read(table)?;
                     } else if let Some(view) = provider.get_logical_plan() {
                         views.push(view.into_owned());
                     } else {
@@ -90,6 +96,7 @@ impl Identity {
                 // Where rows go says nothing of what they are.
                 (_, Some(verb)) if verb.verb.as_any().is::<Write>() => {}
                 (_, Some(verb)) => {
+                    self.depends_on_cuts |= verb.verb.depends_on_cuts();
                     self.note(&format!("{:?}", verb.verb));
                     let against = verb.verb.index().filter(|against| against.mode == AgainstMode::Append);
                     self.appends_to.extend(against.map(|against| PathBuf::from(&against.path)));
@@ -110,11 +117,13 @@ impl Identity {
         views.iter().try_for_each(|view| self.describe(view))
     }
 
-    fn read(&mut self, table: &FileTable) {
+    fn read(&mut self, table: &FileTable) -> Result<()> {
         // Standard input, a pipe: what they give they give once.
         self.is_unique |= table.files().any(|(path, n_bytes, _)| n_bytes == 0 && !is_file(Path::new(path)));
         self.inputs.extend(files_of(table));
         self.note(&format!("{} {:?}", table.location(), table.format()));
+        self.cuts.push(table.cuts()?);
+        Ok(())
     }
 
     fn note(&mut self, what: &str) {
@@ -149,7 +158,7 @@ pub(super) fn files_of(table: &FileTable) -> impl Iterator<Item = InputFile> {
 }
 
 /// Settings that can change what is written, where they are not what they are by default.
-fn settings(config: &Config) -> BTreeMap<String, String> {
+fn settings(config: &Config, depends_on_cuts: bool) -> BTreeMap<String, String> {
     let default = Config::default();
     let all = [
         ("sample_bytes", config.sample_bytes.to_string(), default.sample_bytes.to_string()),
@@ -157,6 +166,8 @@ fn settings(config: &Config) -> BTreeMap<String, String> {
         ("optimize", config.optimize.to_string(), default.optimize.to_string()),
         ("disabled_rules", config.disabled_rules.join(","), default.disabled_rules.join(",")),
     ];
-    let changed = all.into_iter().filter(|(_, value, default)| value != default);
+    let cuts = ("blocksize", config.block_bytes.to_string(), default.block_bytes.to_string());
+    let all = all.into_iter().chain(depends_on_cuts.then_some(cuts));
+    let changed = all.filter(|(_, value, default)| value != default);
     changed.map(|(name, value, _)| (name.to_string(), value)).collect()
 }

@@ -11,7 +11,7 @@
 use super::identity::Identity;
 use super::journal::{self, Journal, ScriptOrigin};
 use super::{Plan, Session};
-use crate::config::Attempt;
+use crate::config::{Attempt, Config};
 use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
@@ -92,7 +92,10 @@ impl RunWork {
     ) -> Result<Begun> {
         let identity = Identity::of(&plan.logical)?;
         let attempt = session.config.attempt;
-        if attempt == Attempt::Resume && purpose == Purpose::Commit && is_complete(&identity, plan, write)? {
+        if attempt == Attempt::Resume
+            && purpose == Purpose::Commit
+            && is_complete(&identity, plan, write, &session.config)?
+        {
             tidy_up(&identity, write);
             return Ok(Begun::IsComplete(write.spec.location.clone()));
         }
@@ -142,7 +145,7 @@ impl RunWork {
         (shard, script): (Shard, ScriptOrigin),
     ) -> Result<Begun> {
         let (identity, place) = (Identity::of(&plan.logical)?, write.spec.location.clone());
-        if is_complete(&identity, plan, write)? {
+        if is_complete(&identity, plan, write, &session.config)? {
             tidy_up(&identity, write);
             return Ok(Begun::IsComplete(place));
         }
@@ -290,7 +293,7 @@ impl RunWork {
 
 /// Whether an earlier attempt has committed the output, in the form that the query asks for. If not, nothing of another run
 /// may be in the way; and the query must be one that gives the same rows each time.
-fn is_complete(identity: &Identity, plan: &Plan, write: &WriteTarget) -> Result<bool> {
+fn is_complete(identity: &Identity, plan: &Plan, write: &WriteTarget, config: &Config) -> Result<bool> {
     let spec = &write.spec;
     if identity.is_unique {
         return Err(Error::Data(format!(
@@ -299,8 +302,9 @@ fn is_complete(identity: &Identity, plan: &Plan, write: &WriteTarget) -> Result<
             spec.location
         )));
     }
+    let now = identity.facts(plan, config);
     let is_of_this_query =
-        |then: RunFacts| then.run.as_ref() == Some(&identity.run) && then.query.as_deref() == plan.text.as_deref();
+        |then: RunFacts| then.run == now.run && then.query == now.query && then.settings == now.settings;
     if spec.committed()?.is_some_and(is_of_this_query) {
         return Ok(true);
     }

@@ -130,10 +130,7 @@ impl FileScanExec {
 
     /// A hash of where the source is cut.
     pub fn cuts(&self) -> crate::Result<String> {
-        let splits = &self.table.input.splits;
-        let text = serde_json::to_vec(&(&splits.pieces, &splits.ranges));
-        let text = text.map_err(|error| crate::bug!("splits as text: {error}"))?;
-        Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&text)))
+        self.table.cuts()
     }
 
     /// The splits of a partition that runs alone. Each split is in one partition, and they ascend from one to the next.

@@ -253,6 +253,14 @@ impl FileTable {
         (self.total_bytes() as usize).saturating_mul(if is_packed { 4 } else { 1 })
     }
 
+    /// A hash of where it is cut, by which rows get their positions.
+    pub fn cuts(&self) -> crate::Result<String> {
+        let splits = &self.input.splits;
+        let text = serde_json::to_vec(&(&splits.pieces, &splits.ranges));
+        let text = text.map_err(|error| crate::bug!("splits as text: {error}"))?;
+        Ok(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&text)))
+    }
+
     /// Few bytes are not worth many partitions.
     fn n_partitions(&self, target: usize) -> usize {
         if self.input.stdin.is_some() {

@@ -117,6 +117,11 @@ pub trait Verb: AnyVerb + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it takes positions for numbers: then what it gives depends on where its sources are cut.
+    fn depends_on_cuts(&self) -> bool {
+        false
+    }
+
     /// The executor over planned inputs.
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>>;
 }

@@ -277,6 +277,24 @@ fn an_output_that_is_complete_is_left_alone_by_resume() {
 }
 
 #[test]
+fn what_other_settings_gave_is_not_complete() {
+    let folder = folder("");
+    let sample = "FROM 'in/*.jsonl' |> SAMPLE 10 PERCENT |> INTO 'out/'";
+    let attempt = |settings: &str| run(&folder, &["--resume", "-e", &format!("{settings} {sample}")]);
+    attempt("").ok();
+    attempt("").ok();
+    // A sample goes by positions, and these by where files are cut.
+    for settings in ["SET strict = true;", "SET blocksize = '40kB';"] {
+        let wrong = attempt(settings).wrong();
+        assert!(wrong.contains("out/` holds an earlier output"), "{settings}: {wrong}");
+    }
+    forget(&folder);
+    attempt("SET blocksize = '40kB';").ok();
+    let manifest: Value = serde_json::from_str(&folder.read("out/_manifest.json")).unwrap();
+    assert_eq!(manifest["settings"]["blocksize"], "40000");
+}
+
+#[test]
 fn of_a_script_what_is_complete_is_passed_over() {
     let folder = folder("");
     let script = "SET blocksize = '64kB'; FROM 'in/*.jsonl' |> WHERE lang = 'de' |> INTO 'first/'; \
@@ -338,6 +356,7 @@ fn what_has_changed_between_attempts_is_named_and_refused() {
     refused(&["-e", &query("").replace(">= 5", ">= 6")], "LET, DEFINE, parameter");
     refused(&["--strict", "q.cql"], "the setting strict is 'true', and was its default");
     refused(&["-e", &query("").replace("64kB", "65kB")], "cut into other splits");
+    refused(&["-e", &query("").replace("64kB", "30kB")], "cut into other splits");
     let file = folder.path().join("in/03.jsonl");
     let (before, modified) = (folder.read("in/03.jsonl"), std::fs::metadata(&file).unwrap().modified().unwrap());
     folder.write("in/03.jsonl", &format!("{before}{{\"id\": 1}}\n"));

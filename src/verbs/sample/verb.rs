@@ -73,6 +73,10 @@ impl Verb for Sample {
         RowOrder::Keeps
     }
 
+    fn depends_on_cuts(&self) -> bool {
+        true
+    }
+
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>> {
         planning.exec(*self)
     }

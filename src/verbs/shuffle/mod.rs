@@ -51,6 +51,10 @@ impl Verb for Shuffle {
         RowOrder::Makes
     }
 
+    fn depends_on_cuts(&self) -> bool {
+        true
+    }
+
     fn plan(&self, planning: &Planning<'_>) -> Result<Arc<dyn ExecutionPlan>> {
         planning.exec(*self)
     }
