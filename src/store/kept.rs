@@ -198,6 +198,11 @@ impl KeptFile {
         &self.path
     }
 
+    /// Who writes here knows of no file.
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+
     fn close(mut self) -> Result<FileRecord> {
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         synced.map_err(|error| Error::io(&self.path, error))?;
@@ -213,14 +218,14 @@ impl fmt::Debug for KeptFile {
 
 impl Write for KeptFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.file.write(bytes)?;
+        let n = self.file.write(bytes).map_err(|error| self.named(&error))?;
         self.hash.update(&bytes[..n]);
         self.n_bytes += n as u64;
         Ok(n)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush().map_err(|error| self.named(&error))
     }
 }
 

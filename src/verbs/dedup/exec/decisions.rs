@@ -85,16 +85,17 @@ impl Names {
     }
 }
 
-/// The documents of all partitions go by once more. Decisions are those of each partition's rows.
+/// The documents of all partitions go by once more.
 pub(super) fn apply_all(
     work: &DedupWork,
     documents: &[Documents],
-    decisions: Vec<DecisionReader>,
-    numbering: &Numbering,
+    decisions: DecisionReader,
+    (numbering, budget): (&Numbering, &Arc<dyn Budget>),
     names: &Names,
     outputs: Vec<Output>,
     stop: &Stop,
 ) -> Result<()> {
+    let decisions = decisions.of_partitions(numbering, budget)?;
     let partitions = documents.iter().zip(decisions).zip(outputs).collect();
     in_parallel(stop, partitions, |partition, ((documents, decisions), output)| {
         apply(work, documents, PartitionRows { partition, numbering }, decisions, names, &output)?;

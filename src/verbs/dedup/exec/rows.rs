@@ -48,15 +48,7 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Resul
         (None, SortedKeys::Bands(groups)) => work.keep(decide.fuzzy(groups, seen_before.as_mut())?, n_rows)?,
     };
     conclude(work, seen_before, n_rows, names, |names| {
-        decisions::apply_all(
-            work,
-            &documents,
-            decisions.of_partitions(&numbering, &budget)?,
-            &numbering,
-            names,
-            outputs,
-            &stop,
-        )
+        decisions::apply_all(work, &documents, decisions, (&numbering, &budget), names, outputs, &stop)
     })
 }
 

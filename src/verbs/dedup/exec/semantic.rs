@@ -33,15 +33,7 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets, on_devic
     };
     let budget = budgets.keys;
     conclude(work, seen_before, n_rows, names, |names| {
-        decisions::apply_all(
-            work,
-            &documents,
-            decisions.of_partitions(&numbering, &budget)?,
-            &numbering,
-            names,
-            outputs,
-            &stop,
-        )
+        decisions::apply_all(work, &documents, decisions, (&numbering, &budget), names, outputs, &stop)
     })
 }
 
