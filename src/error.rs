@@ -78,7 +78,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::Context(_, inner) => Error::from(*inner),
             DataFusionError::Diagnostic(_, inner) => Error::from(*inner),
             DataFusionError::Shared(inner) => shared(&inner),
-            DataFusionError::Internal(message) => Error::Bug(message),
+            DataFusionError::Internal(message) => internal(&message),
             DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
             other => Error::Data(other.strip_backtrace()),
         }
@@ -99,9 +99,20 @@ fn shared(error: &DataFusionError) -> Error {
             Some(Error::Device(message)) => Error::Device(message.clone()),
             None => Error::Data(inner.to_string()),
         },
-        DataFusionError::Internal(message) => Error::Bug(message.clone()),
+        DataFusionError::Internal(message) => internal(message),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
         other => Error::Data(other.strip_backtrace()),
+    }
+}
+
+/// DataFusion takes a regular expression that cannot be compiled for a mistake of its own.
+fn internal(message: &str) -> Error {
+    match message.split_once("Regular expression did not compile: ") {
+        Some((_, why)) if why.starts_with("CompiledTooBig") => Error::Data(
+            "a regular expression takes more than 10 MB when it is compiled: repeat less in it, as in `{1000}`".into(),
+        ),
+        Some((_, why)) => Error::Data(format!("a regular expression cannot be compiled: {why}")),
+        None => Error::Bug(message.to_string()),
     }
 }
 

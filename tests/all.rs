@@ -39,4 +39,5 @@ mod suite {
     mod splits;
     mod tidy;
     mod under_nulls;
+    mod visible;
 }

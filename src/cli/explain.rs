@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let separator = if matches!(args.format, FormatArg::Tree) { "\n\n" } else { "\n" };
     let plans: Vec<&str> = plans.iter().map(|plan| plan.trim_end()).collect();
-    terminal::print(&plans.join(separator))?;
+    terminal::show(&plans.join(separator))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@
 //! cursor). A table needs the widths of its columns, so it holds its rows, up to a limit.
 
 use super::terminal::stdout_error;
+use crate::diag::is_obeyed;
 use crate::sinks::{json_values, write_json_lines};
 use crate::{Result, bug};
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
@@ -181,9 +182,7 @@ impl std::fmt::Write for Cell {
                 '\n' => '⏎',
                 '\t' => '⇥',
                 '\r' => '␍',
-                // Direction marks would turn the rest of the table around.
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-                other if other.is_control() => '\u{fffd}',
+                other if is_obeyed(other) => '\u{fffd}',
                 other => other,
             });
             self.n_chars += 1;

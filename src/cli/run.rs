@@ -2,7 +2,7 @@
 
 use super::output::{Format, Printed, Printer};
 use super::progress::ProgressLine;
-use super::terminal::{is_closed_pipe, print};
+use super::terminal::{is_closed_pipe, show};
 use crate::diag::SourceText;
 use crate::exec::Report;
 use crate::session::{Compiled, ExplainFormat, Plan, Run, Session, Stage};
@@ -69,7 +69,7 @@ pub async fn run_compiled(session: &Session, compiled: Compiled, display: Displa
         Compiled::Query(plan) => run_plan(session, &plan, display).await,
         Compiled::Explain { plan, analyze, verbose } => {
             let text = explain_text(session, &plan, analyze, verbose).await?;
-            closed_or(print(&text), Outcome::Text)
+            closed_or(show(&text), Outcome::Text)
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: nothing in the command line prints but through here and `output.rs`, so that a closed pipe is an
 //! error value and never a panic.
 
-use crate::diag::{Diagnostic, render_all};
+use crate::diag::{Diagnostic, is_obeyed, render_all, visible};
 use crate::{Error, Result};
 use rustix::process::getpgrp;
 use rustix::termios::{Action, tcflow, tcgetpgrp};
@@ -49,6 +49,10 @@ pub fn wake_blocked_writers() {
 
 /// A message to the person, on stderr. If even that cannot be written there is nobody to tell.
 pub fn say(text: &str) {
+    say_as_it_is(&visible(text));
+}
+
+fn say_as_it_is(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(stderr, "{text}{end}");
@@ -66,7 +70,13 @@ pub fn say_error(error: &Error) {
 
 /// Diagnostics, with carets and colour where possible.
 pub fn say_diagnostics(diagnostics: &[Diagnostic]) {
-    say(&render_all(diagnostics, stderr_has_colour()));
+    say_as_it_is(&render_all(diagnostics, stderr_has_colour()));
+}
+
+/// Text about data, on stdout: plans, tables, columns. What stands in it is shown, not obeyed.
+pub fn show(text: &str) -> Result<()> {
+    let is_hidden = |character: char| is_obeyed(character) && !matches!(character, '\n' | '\t');
+    print(&text.replace(is_hidden, "\u{fffd}"))
 }
 
 /// Data, on stdout. A newline is added if the text has none at its end.

@@ -7,10 +7,12 @@
 mod render;
 mod source;
 mod suggest;
+mod visible;
 
 pub use render::{render, render_all};
 pub use source::{SourceText, Span};
 pub(crate) use suggest::{did_you_mean, nearest};
+pub(crate) use visible::{is_obeyed, visible};
 
 /// The stable number of a kind of message. `curator` users can search for it, tests can pin it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,15 +1,18 @@
 //! Diagnostics as text for a person: the line, the caret, the help.
 
-use super::{Diagnostic, Severity};
+use super::visible::{Picture, visible};
+use super::{Diagnostic, Severity, SourceText, Span};
 use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind};
 
 /// One diagnostic as text. `colour` is the caller's decision, it knows where the text goes.
 pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     let title = title(diagnostic, colour);
     let Some(main) = diagnostic.labels.first() else {
-        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  help: {help}\n"));
+        let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!("  help: {}\n", visible(help)));
         return format!("{title}\n{help}");
     };
+    let pictures = Pictures::of(diagnostic);
+    let place = |label: &super::Label| pictures.place(label);
     let config = Config::default()
         .with_color(colour)
         .with_index_type(IndexType::Byte)
@@ -19,7 +22,8 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
     let mut report = Report::build(ReportKind::Error, place(main)).with_config(config);
     for (number, label) in diagnostic.labels.iter().enumerate() {
         let colour = if number == 0 { ariadne::Color::Red } else { ariadne::Color::Blue };
-        let message = if label.message.is_empty() { "here" } else { &label.message };
+        let told = visible(&label.message);
+        let message = if told.is_empty() { "here" } else { &*told };
         // Labels of one text are drawn in one picture if they come in the order of their places.
         let text = diagnostic.labels.iter().position(|other| other.source == label.source).unwrap_or(number);
         let before = diagnostic
@@ -30,16 +34,17 @@ pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
         report = report.with_label(Label::new(place(label)).with_message(message).with_color(colour).with_order(order));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(help);
+        report = report.with_help(visible(help));
     }
     let mut out = Vec::new();
-    let cache =
-        ariadne::sources(diagnostic.labels.iter().map(|label| (label.source.name().to_string(), label.source.text())));
+    let texts = diagnostic.labels.iter().map(|label| (name(&label.source), pictures.text(&label.source)));
+    let cache = ariadne::sources(texts);
     if report.finish().write(cache, &mut out).is_err() {
         return format!("{title}\n");
     }
     // No trailing blanks: they would be in every golden file.
     let picture = String::from_utf8_lossy(&out);
+    let picture = pictures.with_column(main, &picture);
     let lines = picture.lines().skip(1).map(str::trim_end).map(|line| line.replace("Help: ", "help: "));
     std::iter::once(title).chain(lines).map(|line| line + "\n").collect()
 }
@@ -52,7 +57,7 @@ fn title(diagnostic: &Diagnostic, colour: bool) -> String {
     };
     let head = format!("{word}[{}]", diagnostic.code.as_str());
     let head = if colour { paint.bold().paint(head).to_string() } else { head };
-    format!("{head}: {}", diagnostic.message)
+    format!("{head}: {}", visible(&diagnostic.message))
 }
 
 /// Nobody reads more at once; each picture goes through the whole text.
@@ -71,14 +76,60 @@ pub fn render_all(diagnostics: &[Diagnostic], colour: bool) -> String {
 
 type LabelPlace = (String, std::ops::Range<usize>);
 
-fn place(label: &super::Label) -> LabelPlace {
-    // The renderer indexes lines by these: they must be inside the text, on whole characters, and not on the
-    // white space that ends a line.
-    let text = label.source.text();
-    let start = floor_char_boundary(text, label.span.start.min(text.len()));
-    let end = floor_char_boundary(text, label.span.end.clamp(start, text.len()));
-    let end = start + text[start..end].trim_end().len();
-    (label.source.name().to_string(), start..end)
+/// What a picture calls a text.
+fn name(source: &SourceText) -> String {
+    visible(source.name()).into_owned()
+}
+
+/// The texts that a diagnostic points into, where they cannot be shown as they are.
+struct Pictures<'a>(Vec<(&'a SourceText, Picture)>);
+
+impl<'a> Pictures<'a> {
+    fn of(diagnostic: &'a Diagnostic) -> Self {
+        let mut pictures: Vec<(&SourceText, Picture)> = vec![];
+        for label in &diagnostic.labels {
+            let of_text = diagnostic.labels.iter().filter(|other| other.source == label.source);
+            let spans: Vec<Span> = of_text.map(|label| label.span).collect();
+            let is_known = pictures.iter().any(|(source, _)| **source == label.source);
+            let picture = (!is_known).then(|| Picture::of(label.source.text(), &spans)).flatten();
+            pictures.extend(picture.map(|picture| (&label.source, picture)));
+        }
+        Self(pictures)
+    }
+
+    fn find(&self, source: &SourceText) -> Option<&Picture> {
+        self.0.iter().find(|(known, _)| *known == source).map(|(_, picture)| picture)
+    }
+
+    fn text(&self, source: &SourceText) -> String {
+        self.find(source).map_or_else(|| source.text().to_string(), |picture| picture.text.clone())
+    }
+
+    fn place(&self, label: &super::Label) -> LabelPlace {
+        // The renderer indexes lines by these: they must be inside the text, on whole characters, and not on the
+        // white space that ends a line.
+        let text = label.source.text();
+        let start = floor_char_boundary(text, label.span.start.min(text.len()));
+        let end = floor_char_boundary(text, label.span.end.clamp(start, text.len()));
+        let end = start + text[start..end].trim_end().len();
+        let place = self.find(&label.source).map_or(start..end, |shown| shown.place_of(start)..shown.place_of(end));
+        (name(&label.source), place)
+    }
+
+    /// Of a line that was cut, the picture tells the column in what is left of it.
+    fn with_column(&self, main: &super::Label, picture: &str) -> String {
+        let told = match self.find(&main.source) {
+            Some(shown) => (column(&shown.text, self.place(main).1.start), column(main.source.text(), main.span.start)),
+            None => return picture.to_string(),
+        };
+        picture.replacen(&format!(":{} ]", told.0), &format!(":{} ]", told.1), 1)
+    }
+}
+
+/// The column of a place, from 1.
+fn column(text: &str, at: usize) -> usize {
+    let before = &text[..floor_char_boundary(text, at.min(text.len()))];
+    before[before.rfind('\n').map_or(0, |end| end + 1)..].chars().count() + 1
 }
 
 fn floor_char_boundary(text: &str, mut at: usize) -> usize {

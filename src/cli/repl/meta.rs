@@ -16,7 +16,7 @@ impl Prompt {
         match commands::parse(line).map_err(Error::Data)? {
             Command::Quit => return Ok(Next::Quit),
             Command::Help => terminal::print(&commands::help())?,
-            Command::Describe(None) => terminal::print(&self.list_tables())?,
+            Command::Describe(None) => terminal::show(&self.list_tables())?,
             Command::Describe(Some(name)) => self.describe(&name)?,
             Command::Ops(None) => terminal::print(&ops::list(self.session().operators()))?,
             Command::Ops(Some(name)) => terminal::print(&ops::describe(self.session().operators(), &name)?)?,
@@ -73,7 +73,7 @@ impl Prompt {
         };
         let width = schema.fields().iter().map(|field| field.name().chars().count()).max().unwrap_or(0);
         let lines = schema.fields().iter().map(|field| format!("{:width$}  {}\n", field.name(), field.data_type()));
-        terminal::print(&lines.collect::<String>())
+        terminal::show(&lines.collect::<String>())
     }
 
     fn explain(&self, query: &str) -> Result<()> {
@@ -88,6 +88,6 @@ impl Prompt {
                 Compiled::Explain { plan, analyze, verbose } => explain_text(session, &plan, analyze, verbose).await,
             }
         })?;
-        terminal::print(&text)
+        terminal::show(&text)
     }
 }
