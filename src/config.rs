@@ -17,6 +17,12 @@ pub struct Config {
     pub batch_bytes: NonZeroUsize,
     /// Stop at the first line that cannot be read, instead of setting it aside and going on.
     pub strict: bool,
+    /// How much may be set aside before the run fails. `None`: anything.
+    pub max_rejects: Option<MaxRejects>,
+    /// The folder for temporary files. `None`: the system's.
+    pub temp_folder: Option<PathBuf>,
+    /// What temporary files may take together. `None`: what the disk has.
+    pub temp_limit_bytes: Option<usize>,
     /// Bytes read of a source's files, all together, to learn its columns.
     pub sample_bytes: usize,
     /// Bytes on disk of a source that are read as one split.
@@ -87,10 +93,52 @@ pub enum Attempt {
     Restart,
 }
 
+/// How much may be set aside before a run fails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MaxRejects {
+    /// So many pieces of input.
+    Count(u64),
+    /// So large a share of the documents, from 0 to 1.
+    Share(f64),
+}
+
+impl MaxRejects {
+    /// `1000` or `0.1%`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let share = text.strip_suffix('%').map(|number| number.trim().parse::<f64>());
+        match share {
+            Some(Ok(percent)) if (0.0..=100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+            Some(_) => Err(format!("`{text}` is not a share; write for example '0.1%'")),
+            None => {
+                let count = text.parse().map(Self::Count);
+                count.map_err(|_| format!("`{text}` is neither a number nor a share; write for example 1000 or '0.1%'"))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for MaxRejects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Share(share) => write!(f, "{}%", share * 100.0),
+        }
+    }
+}
+
 /// Our optimizer rules that change only how fast an answer comes, as EXPLAIN names them. All others are needed for right
 /// answers, such as the order of the rows, and cannot be left out.
-pub const OPTIONAL_RULES: [&str; 6] =
-    ["FlattenAliases", "FilterBeforeDedup", "OnePass", "GatherInOrder", "YieldInJoins", "PlaceOperators"];
+pub const OPTIONAL_RULES: [&str; 8] = [
+    "FlattenAliases",
+    "FilterBeforeDedup",
+    "OnePass",
+    "GatherInOrder",
+    "SortBeyondMemory",
+    "JoinBeyondMemory",
+    "YieldInJoins",
+    "PlaceOperators",
+];
 
 /// Where operators may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -124,6 +172,9 @@ impl Default for Config {
             batch_rows: NonZeroUsize::new(8192).unwrap_or(NonZeroUsize::MIN),
             batch_bytes: NonZeroUsize::new(1 << 20).unwrap_or(NonZeroUsize::MIN),
             strict: false,
+            max_rejects: None,
+            temp_folder: None,
+            temp_limit_bytes: None,
             sample_bytes: 64 << 20,
             block_bytes: NonZeroUsize::new(16 << 20).unwrap_or(NonZeroUsize::MIN),
             max_files: None,
@@ -200,6 +251,33 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.strict.to_string(),
+    },
+    Setting {
+        name: "max_rejects",
+        doc: "fail when more is set aside than this: a number, a share of the documents such as '0.1%', or all",
+        apply: |config, value| {
+            config.max_rejects = if value == "all" { None } else { Some(MaxRejects::parse(value)?) };
+            Ok(())
+        },
+        show: |config| config.max_rejects.map_or("all".to_string(), |most| most.to_string()),
+    },
+    Setting {
+        name: "temp_dir",
+        doc: "the folder for temporary files, or auto (the system's: TMPDIR)",
+        apply: |config, value| {
+            config.temp_folder = if value == "auto" { None } else { Some(PathBuf::from(value)) };
+            Ok(())
+        },
+        show: |config| config.temp_folder.as_ref().map_or("auto".to_string(), |path| path.display().to_string()),
+    },
+    Setting {
+        name: "temp_limit",
+        doc: "what temporary files may take together, as '500GB', or none (what the disk has)",
+        apply: |config, value| {
+            config.temp_limit_bytes = if value == "none" { None } else { Some(parse_bytes(value)?) };
+            Ok(())
+        },
+        show: |config| config.temp_limit_bytes.map_or("none".to_string(), format_bytes),
     },
     Setting {
         name: "sample_bytes",

@@ -80,7 +80,7 @@ impl From<DataFusionError> for Error {
             DataFusionError::Shared(inner) => shared(&inner),
             DataFusionError::Internal(message) => internal(&message),
             DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
-            other => Error::Data(other.strip_backtrace()),
+            other => data(other.strip_backtrace()),
         }
     }
 }
@@ -101,7 +101,7 @@ fn shared(error: &DataFusionError) -> Error {
         },
         DataFusionError::Internal(message) => internal(message),
         DataFusionError::ResourcesExhausted(message) => out_of_memory(message),
-        other => Error::Data(other.strip_backtrace()),
+        other => data(other.strip_backtrace()),
     }
 }
 
@@ -114,6 +114,14 @@ fn internal(message: &str) -> Error {
         Some((_, why)) => Error::Data(format!("a regular expression cannot be compiled: {why}")),
         None => Error::Bug(message.to_string()),
     }
+}
+
+/// What a write to a temporary file says when there may be no more of them. It comes back with what DataFusion says around it.
+pub(crate) const OUT_OF_TEMP_SPACE: &str =
+    "temporary files would take more than temp_limit allows; raise it with --temp-limit";
+
+fn data(message: String) -> Error {
+    Error::Data(if message.contains(OUT_OF_TEMP_SPACE) { OUT_OF_TEMP_SPACE.to_string() } else { message })
 }
 
 fn out_of_memory(message: &str) -> Error {

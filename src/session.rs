@@ -19,7 +19,6 @@ pub use crate::exec::explain::ExplainFormat;
 use crate::exec::{Progress, Report, Shard};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
-use crate::sources::RejectLog;
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
 use crate::{Config, Error, Result, exec, physical, syntax, verbs};
 use arrow::array::RecordBatch;
@@ -368,7 +367,7 @@ impl Session {
                 SessionContext::new_with_state(self.state.clone()).execute_logical_plan(plan.logical.clone()).await?;
             let stream = frame.execute_stream().await?;
             let schema = stream.schema();
-            let work = RunWork::of_rows(RejectLog::new(None, self.config.strict));
+            let work = RunWork::of_rows(&self.config);
             let opened = self.opened.clone();
             return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware: None });
         }
@@ -396,7 +395,7 @@ impl Session {
             (None, Some(_)) => {
                 return Err(Error::Data("a share of a run needs a query that writes: its last verb is INTO".into()));
             }
-            (None, None) => Begun::Work(Box::new(RunWork::of_rows(RejectLog::new(None, self.config.strict)))),
+            (None, None) => Begun::Work(Box::new(RunWork::of_rows(&self.config))),
         };
         let work = match begun {
             Begun::Work(work) => *work,
@@ -422,7 +421,7 @@ impl Session {
     fn run_of_nothing(&self, told: String, started: Instant) -> Run {
         let schema = Arc::new(Schema::empty());
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
-        let work = RunWork::of_rows(RejectLog::new(None, self.config.strict));
+        let work = RunWork::of_rows(&self.config);
         work.log().note(told);
         Run { schema, stream, plans: vec![], work, writes: true, started, opened: self.opened.clone(), hardware: None }
     }
@@ -509,7 +508,7 @@ impl Run {
                         self.opened.forget();
                     }
                     let steps = exec::report(&self.plans, self.work.log()).steps;
-                    let ended = self.work.end(&steps);
+                    let ended = self.work.end(&steps, exec::progress(&self.plans).rows_read);
                     self.work.give_up();
                     ended.err().map(Err)
                 }

@@ -3,7 +3,7 @@
 //! Not here: the arguments of one subcommand, which are in its file.
 
 use super::{calibrate, check, explain, fmt, gpu, index, merge, ops, query, repl, settings, shell, verify};
-use crate::config::{DeviceChoice, parse_bytes};
+use crate::config::{DeviceChoice, MaxRejects, parse_bytes};
 use crate::diag::SourceText;
 use crate::{Config, Error, Language, Result, Session};
 use std::io::Read;
@@ -115,6 +115,15 @@ pub struct SessionArgs {
     /// Stop at the first line that cannot be read, instead of setting it aside.
     #[arg(long)]
     pub strict: bool,
+    /// Fail when more is set aside than this: a number, or a share of the documents such as `0.1%` [default: all may be].
+    #[arg(long, value_name = "N|P%", value_parser = MaxRejects::parse)]
+    pub max_rejects: Option<MaxRejects>,
+    /// The folder for temporary files [default: the system's].
+    #[arg(long, value_name = "FOLDER")]
+    pub temp_dir: Option<PathBuf>,
+    /// What temporary files may take together, as `500GB` [default: what the disk has].
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub temp_limit: Option<usize>,
     /// Where operators run [default: where they cost less].
     #[arg(long, value_enum, value_name = "DEVICE")]
     pub device: Option<DeviceArg>,
@@ -151,6 +160,9 @@ impl SessionArgs {
         config.memory_limit_bytes = self.memory.or(config.memory_limit_bytes);
         config.threads = self.threads.unwrap_or(config.threads);
         config.strict |= self.strict;
+        config.max_rejects = self.max_rejects.or(config.max_rejects);
+        config.temp_folder = self.temp_dir.clone().or(config.temp_folder);
+        config.temp_limit_bytes = self.temp_limit.or(config.temp_limit_bytes);
         config.device = match self.device {
             Some(DeviceArg::Cpu) => DeviceChoice::Cpu,
             Some(DeviceArg::Gpu) => DeviceChoice::Gpu,

@@ -4,6 +4,7 @@ use super::funnel::plural;
 use super::terminal::{is_closed_pipe, say_error};
 use crate::{Error, Result, bug, store};
 use futures::FutureExt;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::any::Any;
 use std::future::Future;
 use std::num::NonZeroUsize;
@@ -25,6 +26,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Runs `command` on a thread with room to recurse; turns what it gives, or its panic, into an exit code.
 pub fn contain(command: impl FnOnce() -> Result<ExitCode> + Send + 'static) -> ExitCode {
     silence_panics();
+    allow_many_files();
     let thread = std::thread::Builder::new().name("curator".into()).stack_size(STACK_BYTES).spawn(command);
     let result = match thread {
         Ok(thread) => thread.join().unwrap_or_else(|panic| Err(panic_error(panic.as_ref()))),
@@ -38,6 +40,13 @@ pub fn contain(command: impl FnOnce() -> Result<ExitCode> + Send + 'static) -> E
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Threads read and write many files at once; systems often allow few at first, and more to who asks.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // If it is refused, what there is may do.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// A panic becomes an error value where it is caught; only who asked for backtraces sees the raw message too.

@@ -30,6 +30,7 @@ const PLUMBING: &[&str] = &[
     "CoalesceBatchesExec",
     "CoalescePartitionsExec",
     "CooperativeExec",
+    "ExternalSortExec",
     "GatherExec",
     "LocalLimitExec",
     "OutputRequirementExec",
@@ -154,6 +155,10 @@ fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
 
 fn rules(filter: &AnnotateExec, n_rows_out: u64, rows_in: u64, steps: &mut Vec<Step>) -> u64 {
     let mut rows = rows_in;
+    let n_set_aside = filter.n_set_aside().min(rows);
+    if n_set_aside > 0 {
+        rows = push(steps, "set aside: an operator failed".into(), rows, rows - n_set_aside);
+    }
     for count in filter.rule_counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
         let bytes_out = count.text_bytes_in - count.text_bytes_dropped.min(count.text_bytes_in);

@@ -1,7 +1,7 @@
 //! The executors of our own, and what a run reports.
 //!
 //! ```text
-//! filters and computed columns: annotate/, coalesce.rs        partitions in order: gather.rs      what is said of a run: run_log.rs
+//! filters and computed columns: annotate/, coalesce.rs        partitions in order: gather.rs, sort/    what is said of a run: run_log.rs
 //! finished work kept for a later attempt: checkpoint/
 //! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, report.rs
 //! ```
@@ -18,6 +18,7 @@ mod gather;
 mod ledger;
 mod report;
 mod run_log;
+mod sort;
 mod text_bytes;
 
 pub use admission::ShareSemaphore;
@@ -38,3 +39,4 @@ pub use gather::GatherExec;
 pub use ledger::{DropWriter, Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use run_log::RunLog;
+pub use sort::ExternalSortExec;

@@ -13,6 +13,7 @@
 //! Not here: optimizing (`optimizer/`), and running anything.
 
 mod blame;
+mod bounded_results;
 mod catalog;
 mod constant;
 mod depth;
@@ -37,6 +38,7 @@ mod tree;
 mod under_nulls;
 mod verbs;
 
+pub use bounded_results::bounded;
 pub use catalog::{Lets, Relations, number_of, option_error};
 pub use functions::{OperatorCall, is_operator, scalar_udf};
 pub use hint::gpu_share;

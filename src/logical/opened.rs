@@ -61,7 +61,8 @@ impl OpenedFiles {
 
     /// Files, or settings, may have changed; look again when they are named again.
     pub fn forget(&self) {
-        self.files().retain(|spec, _| spec.location == "-");
+        let is_stream = |look: &Look| matches!(look, Look::Found(table) if table.is_stream());
+        self.files().retain(|spec, look| spec.location == "-" || is_stream(look));
     }
 
     fn files(&self) -> MutexGuard<'_, HashMap<SourceSpec, Look>> {

@@ -5,7 +5,7 @@
 //! Not here: what our own operators spill (`verbs::budget`), to files of the same kind.
 
 use crate::bug;
-use crate::store::{FileExt, ScratchFile, temp_file};
+use crate::store::{FileExt, ScratchFile, TempSpace};
 use bytes::Bytes;
 use datafusion::error::Result;
 use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
@@ -21,12 +21,12 @@ const READ_BYTES: usize = 128 << 10;
 
 /// Makes files for DataFusion.
 #[derive(Debug)]
-pub struct SpillFiles;
+pub struct SpillFiles(pub Arc<TempSpace>);
 
 impl TempFileFactory for SpillFiles {
     fn create_temp_file(&self, _description: &str) -> Result<Arc<dyn SpillFile>> {
-        let file = temp_file()?;
-        Ok(Arc::new(UnnamedFile { file: Arc::new(file), n_bytes: Arc::default() }))
+        let (file, space) = (Arc::new(self.0.file()?), Arc::clone(&self.0));
+        Ok(Arc::new(UnnamedFile { file, n_bytes: Arc::default(), space }))
     }
 }
 
@@ -34,6 +34,13 @@ impl TempFileFactory for SpillFiles {
 struct UnnamedFile {
     file: Arc<ScratchFile>,
     n_bytes: Arc<AtomicU64>,
+    space: Arc<TempSpace>,
+}
+
+impl Drop for UnnamedFile {
+    fn drop(&mut self) {
+        self.space.release(self.n_bytes.load(Ordering::Acquire));
+    }
 }
 
 impl SpillFile for UnnamedFile {
@@ -53,7 +60,8 @@ impl SpillFile for UnnamedFile {
     }
 
     fn open_writer(&self) -> Result<Box<dyn SpillWriter>> {
-        Ok(Box::new(Appender { file: Arc::clone(&self.file), n_bytes: Arc::clone(&self.n_bytes) }))
+        let (file, n_bytes) = (Arc::clone(&self.file), Arc::clone(&self.n_bytes));
+        Ok(Box::new(Appender { file, n_bytes, space: Arc::clone(&self.space) }))
     }
 }
 
@@ -75,10 +83,12 @@ fn read_at(file: &ScratchFile, at: u64) -> io::Result<Bytes> {
 struct Appender {
     file: Arc<ScratchFile>,
     n_bytes: Arc<AtomicU64>,
+    space: Arc<TempSpace>,
 }
 
 impl Write for Appender {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.space.claim(bytes.len() as u64)?;
         self.file.write_all_at(bytes, self.n_bytes.load(Ordering::Acquire))?;
         self.n_bytes.fetch_add(bytes.len() as u64, Ordering::AcqRel);
         Ok(bytes.len())
@@ -103,7 +113,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_written_comes_back_and_can_be_read_again() {
-        let file = SpillFiles.create_temp_file("test").unwrap();
+        let file = SpillFiles(Arc::new(TempSpace::new(None, None).unwrap())).create_temp_file("test").unwrap();
         assert!(file.path().is_none(), "nothing is left of it, however the process ends");
         let mut writer = file.open_writer().unwrap();
         let written: Vec<u8> = (0..3 * READ_BYTES + 17).map(|n| (n % 251) as u8).collect();

@@ -2,17 +2,16 @@
 //!
 //! One place says which of DataFusion's habits we change, and why.
 
-use super::free_memory;
 use super::hardware::Hardware;
 use super::lower::Lowering;
 use super::spill_files::SpillFiles;
 use super::{
-    CheckpointSplits, FenceSorts, GatherInOrder, OnePass, PlaceOperators, SeparateProjections, SplitGuards,
-    YieldInJoins,
+    CheckpointSplits, FenceSorts, GatherInOrder, JoinBeyondMemory, OnePass, PlaceOperators, SeparateProjections,
+    SortBeyondMemory, SplitGuards, YieldInJoins,
 };
 use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
-use crate::logical::{hint_udfs, scalar_udf, sweep_udaf};
+use crate::logical::{bounded, hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
     ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, JoinColumnSubqueries, KeepAboveTotals,
@@ -20,6 +19,7 @@ use crate::optimizer::{
     RetypeOuterColumns,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
+use crate::store::{TempSpace, most_of_free_memory};
 use crate::verbs::dedup::first_rows;
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
@@ -131,10 +131,11 @@ fn build(
     // Settings that have nothing to do with devices must not open them again.
     let hardware = session.get_extension::<Hardware>().filter(|hardware| hardware.fits(config));
     let hardware = hardware.unwrap_or_else(|| Arc::new(Hardware::new(config)));
-    session = session.with_extension(Arc::clone(&hardware));
+    let space = Arc::new(TempSpace::new(config.temp_folder.clone(), config.temp_limit_bytes)?);
+    session = session.with_extension(Arc::clone(&hardware)).with_extension(Arc::clone(&space));
     let mut builder = builder
         .with_config(session)
-        .with_runtime_env(runtime(config)?)
+        .with_runtime_env(runtime(config, space)?)
         .with_query_planner(Arc::new(Lowering))
         .with_optimizer_rules(logical_rules())
         .with_analyzer_rules(first_analyzer_rules())
@@ -150,6 +151,7 @@ fn build(
         builder = builder.with_optimizer_rule(rule);
     }
     let functions = builder.scalar_functions().get_or_insert_default();
+    functions.iter_mut().for_each(|function| *function = bounded(Arc::clone(function)));
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
     functions.extend(hint_udfs());
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
@@ -172,11 +174,16 @@ fn physical_rules(
     hardware: Arc<Hardware>,
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+    let memory_limit_bytes = memory_limit(config);
     let is_used = |rule: &Rule| config.uses_rule(rule.name());
     let one_pass: Rule = Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion));
     let gather: Rule = Arc::new(GatherInOrder { memory_limit_bytes: config.memory_limit_bytes });
+    let sort: Rule = Arc::new(SortBeyondMemory { batch_bytes: config.batch_bytes.get() });
     let place: Rule = Arc::new(PlaceOperators::new(hardware, prices(operators)));
     let mut rules = rules_for_right_answers();
+    let join: Rule = Arc::new(JoinBeyondMemory { memory_limit_bytes });
+    let sorting = rules.iter().position(|rule| rule.name() == "FenceSorts").unwrap_or(0);
+    rules.splice(sorting..sorting, Some(join).filter(is_used));
     let before = if is_used(&one_pass) {
         one_pass
     } else {
@@ -189,7 +196,7 @@ fn physical_rules(
     let yielding: Rule = Arc::new(YieldInJoins);
     let checkpoint: Rule = Arc::new(CheckpointSplits { when: config.checkpoint });
     rules.splice(after..after, [yielding, place].into_iter().filter(is_used).chain([checkpoint]));
-    rules.splice(at..at, std::iter::once(before).chain(Some(gather).filter(is_used)));
+    rules.splice(at..at, std::iter::once(before).chain([gather, sort].into_iter().filter(is_used)));
     rules
 }
 
@@ -250,11 +257,16 @@ fn with_line(source: &Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, Lin
     Some((provider_as_source(Arc::new(files.with_extra(extra))), fields))
 }
 
-fn runtime(config: &Config) -> Result<Arc<RuntimeEnv>> {
+/// What the operators of a query may hold together.
+fn memory_limit(config: &Config) -> Option<usize> {
+    config.memory_limit_bytes.or_else(most_of_free_memory)
+}
+
+fn runtime(config: &Config, space: Arc<TempSpace>) -> Result<Arc<RuntimeEnv>> {
     const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
-    let spilling = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(SpillFiles));
+    let spilling = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(SpillFiles(space)));
     let mut builder = RuntimeEnvBuilder::new().with_disk_manager_builder(spilling);
-    if let Some(limit_bytes) = config.memory_limit_bytes.or_else(free_memory::most_of_it) {
+    if let Some(limit_bytes) = memory_limit(config) {
         // Fair: an operator that can spill gets its share, and cannot starve the others.
         let pool = TrackConsumersPool::new(FairSpillPool::new(limit_bytes), NAMED_IN_ERRORS);
         builder = builder.with_memory_pool(Arc::new(pool));

@@ -5,7 +5,11 @@
 use super::OnePass;
 use crate::exec::explain::{ExplainFormat, analyzed, logical, physical};
 use crate::exec::{RunLog, report};
+use crate::sources::RejectLog;
+use arrow::array::{AsArray, Int64Array};
+use arrow::datatypes::DataType;
 use datafusion::config::ConfigOptions;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
@@ -110,4 +114,58 @@ fn plans_are_shown_as_tree_json_and_dot() {
         assert_eq!(tree, physical(plan.as_ref(), ExplainFormat::Tree));
         assert!(tree.contains("DataSourceExec: partitions="), "{tree}");
     });
+}
+
+/// A number for each text, and a panic for one that holds `fatal`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Fragile(Signature);
+
+impl ScalarUDFImpl for Fragile {
+    fn name(&self) -> &str {
+        "fragile"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> datafusion::error::Result<DataType> {
+        Ok(DataType::Int64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion::error::Result<ColumnarValue> {
+        let texts = args.args[0].to_array(args.number_rows)?;
+        let lengths = texts.as_string_view().iter().map(|text| {
+            let text = text.unwrap_or_default();
+            assert!(text != "doc 3", "this text is fatal");
+            Some(text.len() as i64)
+        });
+        Ok(ColumnarValue::Array(Arc::new(Int64Array::from_iter(lengths))))
+    }
+}
+
+#[test]
+fn a_document_that_an_operator_fails_on_is_set_aside_and_counted_by_nobody() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let log = Arc::new(RejectLog::new(None, false));
+    let plan = runtime.block_on(async {
+        let config = SessionConfig::new().with_target_partitions(2).with_batch_size(7).with_extension(log.clone());
+        let context = SessionContext::new_with_config(config);
+        context.register_udf(ScalarUDF::new_from_impl(Fragile(Signature::any(1, Volatility::Immutable))));
+        let sql = "SELECT i FROM t WHERE x > 3 AND fragile(arrow_cast(text, 'Utf8View')) > 0 AND i < 50";
+        let plan = query(&context, sql).await.create_physical_plan().await.unwrap();
+        let rule = OnePass::new(Arc::new(|_| None), 1 << 20, true);
+        let plan = rule.optimize(plan, &ConfigOptions::new()).unwrap();
+        collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
+        plan
+    });
+    let rows = log.summary();
+    assert!(rows.n_rejects > 0 && rows.first[0].contains("this text is fatal"), "{rows:?}");
+    let report = report(&[plan], &RunLog::default());
+    // It is a step of its own; the rules see the others, each once.
+    let (aside, first, last) = (&report.steps[1], &report.steps[2], report.steps.last().unwrap());
+    assert_eq!((aside.rows_in, aside.rows_out + rows.n_rejects), (100, 100));
+    assert_eq!(first.rows_in, aside.rows_out);
+    let expected = (0..50).filter(|i| i % 10 > 3 && i % 4 != 3).count() as u64;
+    assert_eq!((last.rows_out, report.rows_out), (expected, expected));
 }

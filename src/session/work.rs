@@ -11,7 +11,7 @@
 use super::identity::Identity;
 use super::journal::{self, Journal, ScriptOrigin};
 use super::{Plan, Session};
-use crate::config::{Attempt, Config};
+use crate::config::{Attempt, Config, MaxRejects};
 use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
@@ -44,6 +44,7 @@ pub(super) enum Purpose {
 /// See the module's text.
 pub(super) struct RunWork {
     rejects: Arc<RejectLog>,
+    max_rejects: Option<MaxRejects>,
     ledger: Option<Arc<Ledger>>,
     log: Arc<RunLog>,
     writing: Option<Writing>,
@@ -77,9 +78,10 @@ struct Writing {
 
 impl RunWork {
     /// Of a query whose rows are shown, or of a statement: it changes no file.
-    pub fn of_rows(rejects: RejectLog) -> Self {
+    pub fn of_rows(config: &Config) -> Self {
         let (ledger, log, writing, checkpoints, share) = (None, Arc::default(), None, None, None);
-        Self { rejects: Arc::new(rejects), ledger, log, writing, checkpoints, share }
+        let rejects = Arc::new(RejectLog::new(None, config.strict).allowing(config.max_rejects));
+        Self { rejects, max_rejects: config.max_rejects, ledger, log, writing, checkpoints, share }
     }
 
     /// Claims every place that the plan will change. `chains` are those whose work can be kept.
@@ -125,9 +127,10 @@ impl RunWork {
             }
         }
         let ledger = rejects.clone().map(|folder| Arc::new(Ledger::new(folder, write.reject_detail)));
-        let strict = session.config.strict;
+        let Config { strict, max_rejects, .. } = session.config;
         Ok(Begun::Work(Box::new(Self {
-            rejects: Arc::new(RejectLog::new(rejects.clone(), strict)),
+            rejects: Arc::new(RejectLog::new(rejects.clone(), strict).allowing(max_rejects)),
+            max_rejects,
             ledger,
             log: Arc::new(RunLog::new(Some(Arc::clone(&outbox)), purpose == Purpose::Commit)),
             writing: Some(Writing { outbox, rejects, facts: journal.facts, purpose }),
@@ -177,7 +180,8 @@ impl RunWork {
         outbox.abandon();
         let ledger = write.rejects.as_ref().map(|_| Arc::new(Ledger::that_keeps(write.reject_detail)));
         Ok(Begun::Work(Box::new(Self {
-            rejects: Arc::new(RejectLog::new(None, session.config.strict)),
+            rejects: Arc::new(RejectLog::new(None, session.config.strict).allowing(session.config.max_rejects)),
+            max_rejects: session.config.max_rejects,
             ledger,
             log: Arc::default(),
             writing: None,
@@ -235,9 +239,10 @@ impl RunWork {
         self.rejects.summary()
     }
 
-    /// All rows have come: everything that was staged becomes visible.
-    pub fn end(&mut self, steps: &[Step]) -> Result<()> {
+    /// All rows have come, `n_rows_read` of them from files: everything that was staged becomes visible.
+    pub fn end(&mut self, steps: &[Step], n_rows_read: u64) -> Result<()> {
         self.note_what_was_kept();
+        self.rejects.check_share(self.max_rejects, n_rows_read)?;
         let Some(writing) = &self.writing else { return Ok(()) };
         let mut staged = vec![];
         staged.extend(self.rejects.stage()?);

@@ -94,12 +94,12 @@ pub(crate) fn cut_groups(groups: &[GroupSize], block_bytes: u64) -> Vec<Extent> 
     let mut extents = Vec::new();
     let (mut start, mut first_row, mut n_rows, mut n_bytes) = (0, 0, 0, 0);
     for (group, size) in groups.iter().enumerate() {
-        if group > start && n_bytes + size.n_bytes > block_bytes {
+        if group > start && size.n_bytes.saturating_add(n_bytes) > block_bytes {
             extents.push(Extent::Groups { start, end: group, first_row });
             (start, first_row, n_bytes) = (group, n_rows, 0);
         }
-        n_bytes += size.n_bytes;
-        n_rows += size.n_rows;
+        n_bytes = size.n_bytes.saturating_add(n_bytes);
+        n_rows = size.n_rows.saturating_add(n_rows);
     }
     // The last one goes on to the end, and a file that could not be read is rejected as a whole.
     extents.push(if start == 0 { Extent::Whole } else { Extent::Groups { start, end: usize::MAX, first_row } });

@@ -3,6 +3,7 @@
 //! Invariant: every member of a multi-member file is read: a gzip of several members, a zstd of several frames,
 //! several bzip2 or xz streams. Bytes are counted as they are on disk.
 
+use super::decoders::{Explained, InSteps, Unxz, zstd_decoder};
 use super::spec::Compression;
 use crate::store::StoredFile;
 use std::io::{self, BufReader, Chain, Cursor, Read};
@@ -46,9 +47,16 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Opens a file and unpacks it as `compression` says, or as its ending and first bytes tell.
-pub(crate) fn open_file(path: &Path, compression: Option<Compression>, count: &ByteCount) -> io::Result<ByteStream> {
+///
+/// No decoder takes a larger window than `max_window_bytes`, or the usual one if that is larger.
+pub(crate) fn open_file(
+    path: &Path,
+    compression: Option<Compression>,
+    count: &ByteCount,
+    max_window_bytes: u64,
+) -> io::Result<ByteStream> {
     let from_ending = || path.file_name().and_then(|name| Compression::of_file_name(&name.to_string_lossy()).1);
-    unpack(StoredFile::open(path)?, compression.or_else(from_ending), count)
+    unpack(StoredFile::open(path)?, compression.or_else(from_ending), count, max_window_bytes)
 }
 
 /// Unpacks a stream; without a given compression its first bytes decide.
@@ -56,6 +64,7 @@ pub(crate) fn unpack(
     stream: impl Read + Send + 'static,
     compression: Option<Compression>,
     count: &ByteCount,
+    max_window_bytes: u64,
 ) -> io::Result<ByteStream> {
     let (head, stream) = peek(count.of(stream), 6)?;
     let compression = compression.unwrap_or_else(|| by_magic_bytes(&head));
@@ -66,10 +75,10 @@ pub(crate) fn unpack(
     }
     Ok(match compression {
         Compression::None => Box::new(buffered),
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-        Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
-        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
-        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered)),
+        Compression::Gzip => Box::new(InSteps(flate2::bufread::MultiGzDecoder::new(buffered))),
+        Compression::Zstd => Box::new(Explained { inner: zstd_decoder(buffered, max_window_bytes)?, max_window_bytes }),
+        Compression::Bzip2 => Box::new(InSteps(bzip2::bufread::MultiBzDecoder::new(buffered))),
+        Compression::Xz => Box::new(Explained { inner: Unxz::new(buffered, max_window_bytes)?, max_window_bytes }),
     })
 }
 
@@ -139,7 +148,7 @@ mod tests {
             let packed = [pack("one\n", compression), pack("two\n", compression), pack("three", compression)].concat();
             let count = ByteCount::default();
             let mut text = String::new();
-            unpack(Cursor::new(packed.clone()), Option::None, &count).unwrap().read_to_string(&mut text).unwrap();
+            unpack(Cursor::new(packed.clone()), Option::None, &count, 0).unwrap().read_to_string(&mut text).unwrap();
             assert_eq!(text, "one\ntwo\nthree", "{compression:?}");
             assert_eq!(count.take(), packed.len() as u64);
         }
@@ -154,7 +163,7 @@ mod tests {
             packed.truncate(packed.len() * 2 / 3);
             let mut unpacked = Vec::new();
             let result =
-                unpack(Cursor::new(packed), Option::None, &ByteCount::default()).unwrap().read_to_end(&mut unpacked);
+                unpack(Cursor::new(packed), Option::None, &ByteCount::default(), 0).unwrap().read_to_end(&mut unpacked);
             assert!(result.is_err(), "{compression:?}");
         }
     }

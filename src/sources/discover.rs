@@ -8,7 +8,8 @@ use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::sinks::check_complete;
 use crate::store::{
-    NoMatch, data_below, exists, is_file, is_folder, matching, names_in, real_path, settle_around, settle_within, stat,
+    NoMatch, data_below, exists, is_file, is_folder, matching, names_in, real_path, settle_around, settle_within,
+    shown_path, stat,
 };
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
@@ -113,7 +114,7 @@ fn source_file(path: PathBuf, in_many: bool) -> Result<SourceFile> {
     let found = stat(&path).map_err(|e| Error::io(&path, e))?;
     let (size_bytes, modified) = (found.n_bytes, found.modified);
     let partitions = if in_many { hive_partitions(&path) } else { Vec::new() };
-    Ok(SourceFile { name: path.to_string_lossy().into_owned(), path, size_bytes, modified, partitions })
+    Ok(SourceFile { name: shown_path(&path), path, size_bytes, modified, partitions })
 }
 
 fn walk_folder(root: &Path) -> Result<Vec<SourceFile>> {

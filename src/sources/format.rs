@@ -11,7 +11,7 @@ use super::encoded::ReaderForm;
 use super::held::HeldHeads;
 use super::line_counts::LineCounts;
 use super::line_fields::LineFields;
-use super::lines::Block;
+use super::lines::{Block, MAX_LINE_BYTES};
 use super::members::Members;
 use super::own_lines::{LineEnds, OwnLines, PlainRange};
 use super::queue::{Cancelled, UnitSender};
@@ -19,7 +19,7 @@ use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use super::split::{Extent, Piece, Splits};
 use crate::sinks::is_of_output;
-use crate::store::{Stat, StoredFile, stat};
+use crate::store::{Stat, StoredFile, most_of_free_memory, stat};
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
@@ -27,6 +27,7 @@ use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
 use std::io::{self, Seek, SeekFrom};
+use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -161,6 +162,8 @@ pub(crate) struct Scan {
     pub predicate: Option<Arc<PruningPredicate>>,
     pub batch_rows: usize,
     pub batch_bytes: usize,
+    /// No batch or page of a file may take more, unpacked.
+    pub max_group_bytes: u64,
     /// The memory of blocks of lines.
     pub buffers: Arc<Buffers>,
     pub counters: Counters,
@@ -171,6 +174,8 @@ pub(crate) struct Scan {
 pub(crate) struct Input {
     pub files: Vec<SourceFile>,
     pub compression: Option<Compression>,
+    /// The largest window that a packed file may ask for.
+    pub max_window_bytes: u64,
     /// How the format changes a stream before it reads it.
     pub adapt: Adapt,
     /// Beginnings that were read to learn the columns.
@@ -184,6 +189,12 @@ pub(crate) struct Input {
     /// What separates the fields of records that may hold line feeds, if the files have such.
     pub delimiter: Option<u8>,
     pub seen_blocks: SeenBlocks,
+}
+
+/// What a thread may take to unpack a file: half of the memory, if all of them do.
+pub(super) fn max_window_bytes(memory_limit_bytes: Option<usize>, n_threads: usize) -> u64 {
+    let limit_bytes = memory_limit_bytes.or_else(most_of_free_memory).unwrap_or_default();
+    (limit_bytes / 2 / n_threads.max(1)) as u64
 }
 
 /// Changes a file's stream: the way from a JSON array to lines.
@@ -213,6 +224,7 @@ impl Input {
         Self {
             files,
             compression,
+            max_window_bytes: max_window_bytes(None, std::thread::available_parallelism().map_or(1, NonZero::get)),
             adapt,
             heads: HeldHeads::default(),
             stdin: None,
@@ -233,11 +245,11 @@ impl Input {
         if let Some(stdin) = &self.stdin {
             let taken = stdin.0.lock().unwrap_or_else(PoisonError::into_inner).take();
             return taken.map(|stream| Ok(Opened { stream, count: ByteCount::default() })).ok_or_else(|| {
-                Error::Data(
-                    "standard input can be read only once, and this query reads '-' twice; \
-                     save it to a file first"
-                        .into(),
-                )
+                let name = &self.file_of(piece).name;
+                let shown = if name == "-" { "standard input".to_string() } else { format!("the pipe '{name}'") };
+                Error::Data(format!(
+                    "{shown} can be read only once, and this query reads '{name}' twice; save it to a file first"
+                ))
             });
         }
         let Piece { file, extent, .. } = self.splits.pieces[piece];
@@ -278,7 +290,7 @@ impl Input {
             let range = PlainRange { stream: count.of(source), left: end - start };
             Box::new(OwnLines::new(range, ends, start == 0))
         } else {
-            let members = Members::open(source, compression, start, end, &count)?;
+            let members = Members::open(source, compression, start, end, &count, self.max_window_bytes)?;
             Box::new(OwnLines::new(members, LineEnds::LineFeeds, start == 0))
         };
         Ok(Opened { stream, count })
@@ -288,7 +300,7 @@ impl Input {
     pub fn open_anew(&self, file: usize) -> io::Result<Opened> {
         let SourceFile { path, name, .. } = &self.files[file];
         let count = ByteCount::default();
-        let stream = open_file(path, self.compression, &count)?;
+        let stream = open_file(path, self.compression, &count, self.max_window_bytes)?;
         Ok(Opened { stream: (self.adapt)(name, stream)?, count })
     }
 
@@ -315,7 +327,7 @@ impl Input {
 pub(crate) struct Counters {
     pub bytes_scanned: Count,
     pub rejected_rows: Count,
-    /// Rows not read because the predicate cannot hold for them.
+    /// DecodedRows not read because the predicate cannot hold for them.
     pub pruned_rows: Count,
     pub log: Option<Arc<RejectLog>>,
 }
@@ -329,7 +341,15 @@ impl Counters {
     }
 }
 
+/// What the system says if no more files can be opened, by the process or on the machine (`EMFILE`, `ENFILE`).
+const OUT_OF_DESCRIPTORS: [&str; 2] = ["(os error 24)", "(os error 23)"];
+
 impl Scan {
+    /// The longest line, or record, that becomes a row: it has to fit into memory.
+    pub fn max_line_bytes(&self) -> usize {
+        usize::try_from(self.max_group_bytes).map_or(MAX_LINE_BYTES, |most| most.min(MAX_LINE_BYTES))
+    }
+
     /// Sets a piece of input aside.
     pub fn reject(&self, at: InputPosition, kind: RejectKind, reason: String, raw: Vec<u8>) -> Result<()> {
         // Only now is it worth knowing what comes before the piece in its file.
@@ -339,8 +359,36 @@ impl Scan {
         self.counters.reject(Reject { file, line, byte_offset, kind, reason, raw })
     }
 
+    /// Says so if the file that ends here is not the size that it had when the run began: then rows are missing, or not read.
+    pub fn check_unchanged(&self, at: InputPosition) -> Result<()> {
+        let source = self.input.file_of(at.piece);
+        let is_end = match self.input.splits.pieces[at.piece].extent {
+            Extent::Bytes { end, .. } => end >= source.size_bytes,
+            Extent::Groups { .. } => false,
+            Extent::Whole => true,
+        };
+        if self.input.stdin.is_some() || !is_end {
+            return Ok(());
+        }
+        let told = match stat(&source.path) {
+            Ok(now) if now.n_bytes == source.size_bytes => return Ok(()),
+            Ok(now) => format!("it had {} bytes when the run began and has {} now", source.size_bytes, now.n_bytes),
+            // It was open, and has been read.
+            Err(_) => return Ok(()),
+        };
+        self.reject(at, RejectKind::Unreadable, format!("the file has changed while it was read: {told}"), Vec::new())
+    }
+
     /// Sets the rest of a piece aside, because it cannot be read.
     pub fn reject_rest(&self, at: InputPosition, reason: impl std::fmt::Display) -> Result<()> {
+        let reason = reason.to_string();
+        // That says nothing of the file.
+        if OUT_OF_DESCRIPTORS.iter().any(|told| reason.contains(told)) {
+            let name = &self.input.file_of(at.piece).name;
+            return Err(Error::Data(format!(
+                "{name}: the process has too many files open; raise the limit (`ulimit -n`), or use fewer threads"
+            )));
+        }
         let reason = format!("cannot read the file from here on: {reason}");
         self.reject(at, RejectKind::Unreadable, reason, Vec::new())
     }

@@ -22,9 +22,9 @@ use std::str::Utf8Error;
 use std::sync::Arc;
 
 /// The longest line that becomes a row. Arrow's text columns end at 2 GiB a batch.
-const MAX_LINE_BYTES: usize = 1 << 30;
+pub(crate) const MAX_LINE_BYTES: usize = 1 << 30;
 /// How much of a line that is too long goes to the rejects.
-const RAW_PREFIX_BYTES: usize = 64 << 10;
+pub(crate) const RAW_PREFIX_BYTES: usize = 64 << 10;
 const READ_AHEAD_BYTES: usize = 32 << 20;
 const MAX_BLOCK_BYTES: usize = 256 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -85,13 +85,19 @@ pub(crate) struct LineCutter {
 
 impl LineCutter {
     /// `is_first`: the piece begins where its file does.
-    pub fn new(stream: ByteStream, piece: usize, is_first: bool, block_bytes: usize, buffers: Arc<Buffers>) -> Self {
+    pub fn new(
+        stream: ByteStream,
+        piece: usize,
+        is_first: bool,
+        (block_bytes, max_line_bytes): (usize, usize),
+        buffers: Arc<Buffers>,
+    ) -> Self {
         Self {
             stream,
             piece,
             block_bytes: block_bytes.clamp(1, MAX_BLOCK_BYTES),
             buffers,
-            max_line_bytes: MAX_LINE_BYTES,
+            max_line_bytes,
             carry: Vec::new(),
             line: 1,
             byte_offset: 0,
@@ -222,7 +228,8 @@ fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), St
         Err(error) => return Ok(scan.reject_rest(InputPosition::start_of(piece), error)?),
     };
     let is_first = scan.input.splits.pieces[piece].extent.is_first();
-    let mut cutter = LineCutter::new(stream, piece, is_first, scan.batch_bytes, scan.buffers.clone());
+    let max_line_bytes = scan.max_line_bytes();
+    let mut cutter = LineCutter::new(stream, piece, is_first, (scan.batch_bytes, max_line_bytes), scan.buffers.clone());
     loop {
         let cut = cutter.next();
         scan.counters.bytes_scanned.add(count.take() as usize);
@@ -230,7 +237,7 @@ fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), St
             Cut::Block(block) => units.push(Unit::Lines(block))?,
             Cut::TooLong { line, byte_offset, n_bytes, prefix } => {
                 let reason =
-                    format!("the line has {n_bytes} bytes; the most is {MAX_LINE_BYTES} (its beginning is kept)");
+                    format!("the line has {n_bytes} bytes; the most is {max_line_bytes} (its beginning is kept)");
                 scan.reject(InputPosition { piece, line, byte_offset }, RejectKind::TooLarge, reason, prefix)?;
             }
             Cut::Broken { line, byte_offset, error, rest } => {
@@ -241,7 +248,8 @@ fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), St
             Cut::End => {
                 let count = LineCount { lines: cutter.line - 1, bytes: cutter.byte_offset };
                 scan.input.counts.learn(piece, count);
-                return Ok(());
+                let place = InputPosition { piece, line: cutter.line, byte_offset: cutter.byte_offset };
+                return Ok(scan.check_unchanged(place)?);
             }
         }
     }
@@ -300,8 +308,8 @@ mod tests {
     use std::io::Cursor;
 
     fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
-        let mut cutter = LineCutter::new(Box::new(Cursor::new(text.to_vec())), 0, true, block_bytes, Buffers::new(9));
-        cutter.max_line_bytes = max_line_bytes;
+        let (stream, limits) = (Box::new(Cursor::new(text.to_vec())), (block_bytes, max_line_bytes));
+        let mut cutter = LineCutter::new(stream, 0, true, limits, Buffers::new(9));
         let mut cuts = Vec::new();
         loop {
             match cutter.next() {

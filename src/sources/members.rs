@@ -11,6 +11,7 @@
 //! Not here: which lines belong to a range (`own_lines.rs`).
 
 use super::compression::{ByteCount, Counted};
+use super::decoders::{explained, zstd_decoder};
 use super::own_lines::Bounded;
 use super::spec::Compression;
 use crate::store::StoredFile;
@@ -190,6 +191,7 @@ fn gzip_member_bytes(file: &StoredFile, start: u64) -> io::Result<Option<u64>> {
 pub(crate) struct Members {
     state: State,
     compression: Compression,
+    max_window_bytes: u64,
     end: u64,
     is_behind: bool,
 }
@@ -216,11 +218,18 @@ impl Members {
         start: u64,
         end: u64,
         count: &ByteCount,
+        max_window_bytes: u64,
     ) -> io::Result<Self> {
         let offset = if start == 0 { 0 } else { find_member(&file, start, compression)? };
         file.seek(SeekFrom::Start(offset))?;
         let stream = BufReader::with_capacity(READ_BUFFER_BYTES, count.of(file));
-        Ok(Self { state: State::Between(Packed { stream, offset }), compression, end, is_behind: false })
+        Ok(Self {
+            state: State::Between(Packed { stream, offset }),
+            compression,
+            max_window_bytes,
+            end,
+            is_behind: false,
+        })
     }
 }
 
@@ -255,7 +264,7 @@ impl Bounded for Members {
                     self.is_behind = packed.offset >= self.end;
                     match self.compression {
                         Compression::Zstd => {
-                            let decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+                            let decoder = zstd_decoder(packed, self.max_window_bytes)?;
                             State::Zstd(Box::new(decoder.single_frame()))
                         }
                         _ => State::Gzip(Box::new(flate2::bufread::GzDecoder::new(packed))),
@@ -268,13 +277,15 @@ impl Bounded for Members {
                         return Ok((n_bytes, self.is_behind));
                     }
                 },
-                State::Zstd(mut decoder) => match decoder.read(buffer)? {
-                    0 => State::Between(decoder.finish()),
-                    n_bytes => {
-                        self.state = State::Zstd(decoder);
-                        return Ok((n_bytes, self.is_behind));
+                State::Zstd(mut decoder) => {
+                    match decoder.read(buffer).map_err(|error| explained(error, self.max_window_bytes))? {
+                        0 => State::Between(decoder.finish()),
+                        n_bytes => {
+                            self.state = State::Zstd(decoder);
+                            return Ok((n_bytes, self.is_behind));
+                        }
                     }
-                },
+                }
                 // An error ended the stream.
                 State::Taken => return Ok((0, self.is_behind)),
             };
@@ -342,7 +353,7 @@ mod tests {
                 for start in (0..packed.len()).step_by(block) {
                     let (start, end) = (start as u64, (start + block) as u64);
                     let file = StoredFile::open(&path).unwrap();
-                    let members = Members::open(file, compression, start, end, &ByteCount::default()).unwrap();
+                    let members = Members::open(file, compression, start, end, &ByteCount::default(), 0).unwrap();
                     OwnLines::new(members, LineEnds::LineFeeds, start == 0).read_to_end(&mut all).unwrap();
                 }
                 assert!(all == text, "{compression:?} in blocks of {block}");

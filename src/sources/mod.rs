@@ -12,9 +12,11 @@ mod buffers;
 mod columnar;
 mod compression;
 mod csv;
+mod decoders;
 mod discover;
 mod encoded;
 mod format;
+mod guarded;
 mod handout;
 mod held;
 mod ipc;
@@ -54,15 +56,16 @@ pub use table::{
     is_position,
 };
 
+use crate::store::{Kind, StoredFile, stat};
 use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};
 use discover::{Discovered, SourceFile, discover};
-use format::{Adapt, FormatReader, Input, StdinOnce};
+use format::{Adapt, FormatReader, Input, StdinOnce, max_window_bytes};
 use held::MAX_HELD_BYTES;
 use sample::{Head, Sample, sample};
 use split::{SplitSize, Splits};
 use std::io::{Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Finds the files of a source and learns its columns. Reads from disk: call it where blocking is allowed.
@@ -70,9 +73,15 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     if spec.location == "-" {
         return open_stream(spec, config, Box::new(std::io::stdin()));
     }
+    // A pipe gives its bytes once: it is opened once.
+    if stat(Path::new(&spec.location)).is_ok_and(|found| found.kind == Kind::Stream) {
+        let stream = StoredFile::open(Path::new(&spec.location)).map_err(|error| Error::io(&spec.location, error))?;
+        return open_stream(spec, config, Box::new(stream));
+    }
     let Discovered { files, format } = discover(spec)?;
     let (compression, adapt) = (spec.options.compression, adaptation(format));
     let mut input = Input::new(files, compression, adapt);
+    input.max_window_bytes = max_window_bytes(config.memory_limit_bytes, config.threads.get());
     let max_held_bytes = config.memory_limit_bytes.map_or(MAX_HELD_BYTES, |limit| MAX_HELD_BYTES.min(limit / 8));
     let learn = || sample(&input, config.sample_bytes, max_held_bytes);
     let sample = is_sampled(spec, format).then(learn).transpose()?;
@@ -91,21 +100,25 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     Ok(FileTable::new(spec.location.clone(), format, input, reader, config))
 }
 
-/// Standard input (or, in tests, another stream): what is read to learn the columns is read again by the scan.
+/// Standard input or a pipe: what is read to learn the columns is read again by the scan.
 fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result<FileTable> {
-    let failed = |error| Error::io("standard input", error);
-    let format = spec.options.format.unwrap_or(Format::JsonLines);
+    let name = spec.location.as_str();
+    let shown = if name == "-" { "standard input" } else { name };
+    let failed = |error| Error::io(shown, error);
+    let format = spec.options.format.or_else(|| Format::of_file_name(name)).unwrap_or(Format::JsonLines);
     if matches!(format, Format::Parquet | Format::Arrow) {
-        return Err(Error::Data(format!("{format} cannot be read from standard input; save it to a file first")));
+        return Err(Error::Data(format!("{format} cannot be read from {shown}; save it to a file first")));
     }
-    let stream = unpack(stream, spec.options.compression, &ByteCount::default()).map_err(failed)?;
+    let compression = spec.options.compression.or(Compression::of_file_name(name).1);
+    let max_window_bytes = max_window_bytes(config.memory_limit_bytes, config.threads.get());
+    let stream = unpack(stream, compression, &ByteCount::default(), max_window_bytes).map_err(failed)?;
     let adapt = adaptation(format);
-    let mut stream = adapt("-", stream).map_err(failed)?;
+    let mut stream = adapt(name, stream).map_err(failed)?;
     let head = Head::read(0, &mut stream, config.sample_bytes, 0);
     let mut sample = Sample { is_exhaustive: head.is_whole, heads: vec![head] };
     let files = vec![SourceFile {
-        path: PathBuf::from("-"),
-        name: "-".into(),
+        path: PathBuf::from(name),
+        name: name.into(),
         size_bytes: 0,
         modified: None,
         partitions: Vec::new(),

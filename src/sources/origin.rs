@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// The position of a row keeps its piece above this many bits.
 const ROW_BITS: u32 = 40;
 
+/// The number of the piece that a position is in, and the row there, from 1.
+pub(super) fn origin_of(position: u64) -> (u32, u64) {
+    ((position >> ROW_BITS) as u32, (position & ((1 << ROW_BITS) - 1)) + 1)
+}
+
 /// Makes batches of a scan's schema.
 pub(crate) struct Assembler {
     input: Arc<Input>,

@@ -6,6 +6,7 @@ use super::columnar::{GroupSize, UnionSchema, conform, cut_groups, rows_per_batc
 use super::discover::SourceFile;
 use super::encoded::ReaderForm;
 use super::format::{DecodedRows, FormatReader, Input, InputPosition, Origin, RowsIter, Scan, Stop, Unit};
+use super::guarded::guarded;
 use super::prune::groups_to_read;
 use super::queue::UnitSender;
 use super::split::Extent;
@@ -16,6 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::RowGroupMetaData;
 use std::ops::Range;
 
 /// Reads Parquet files.
@@ -29,7 +31,33 @@ pub(crate) struct ParquetReader {
 
 fn load(source: &SourceFile) -> Result<ArrowReaderMetadata, String> {
     let file = StoredFile::open(&source.path).map_err(|error| error.to_string())?;
-    ArrowReaderMetadata::load(&file, ArrowReaderOptions::default()).map_err(|error| error.to_string())
+    let load = |options: ArrowReaderOptions| guarded(|| ArrowReaderMetadata::load(&file, options));
+    // Writers of Arrow put their schema into the footer too; if that is broken, the file's own columns say nearly the same.
+    let plain = |error: String| load(ArrowReaderOptions::default().with_skip_arrow_metadata(true)).map_err(|_| error);
+    let metadata = load(ArrowReaderOptions::default()).or_else(plain)?;
+    let n_rows = metadata.metadata().file_metadata().num_rows();
+    let groups = metadata.metadata().row_groups().iter().map(|group| i128::from(group.num_rows()));
+    let n_in_groups: i128 = groups.sum();
+    if n_in_groups != i128::from(n_rows) {
+        return Err(format!(
+            "the footer is corrupt: it says that there are {n_rows} rows, and {n_in_groups} in row groups"
+        ));
+    }
+    Ok(metadata)
+}
+
+/// Compares what a row group says of its columns with what it says of itself: one that is wrong would give too few rows
+/// without a word, or nulls without an end.
+fn check_group(group: &RowGroupMetaData) -> Result<(), String> {
+    let n_rows = group.num_rows();
+    for column in group.columns() {
+        let (n_values, may_repeat) = (column.num_values(), column.column_descr().max_rep_level() > 0);
+        if n_rows < 0 || n_values < n_rows || n_values > n_rows && !may_repeat {
+            let name = column.column_path().string();
+            return Err(format!("it says that it has {n_rows} rows, and {n_values} values in its column `{name}`"));
+        }
+    }
+    Ok(())
 }
 
 impl ParquetReader {
@@ -93,10 +121,11 @@ impl FormatReader for ParquetReader {
                     continue;
                 }
             };
-            let wanted = scan
-                .predicate
-                .as_ref()
-                .map(|predicate| groups_to_read(predicate, &metadata, &|column| self.name_in_files(column)));
+            // What cannot be skipped by is read.
+            let wanted = scan.predicate.as_ref().and_then(|predicate| {
+                let groups = || groups_to_read(predicate, &metadata, &|column| self.name_in_files(column));
+                guarded(|| Ok::<_, String>(groups())).ok()
+            });
             let range = match scan.input.splits.pieces[piece].extent {
                 Extent::Groups { start, end, .. } => start..end,
                 _ => 0..usize::MAX,
@@ -112,7 +141,7 @@ impl FormatReader for ParquetReader {
                 } else {
                     units.push(Unit::RowGroup { piece, row_group, first_row, metadata: metadata.clone() })?;
                 }
-                first_row += n_rows;
+                first_row = n_rows.saturating_add(first_row);
             }
         }
         Ok(())
@@ -132,11 +161,12 @@ impl FormatReader for ParquetReader {
             .map(|index| (self.names[*index].clone(), self.schema.field(*index).data_type().clone()))
             .collect();
         let scan = scan.clone();
-        let opened = open_row_group(&scan, piece, row_group, metadata, &wanted);
+        let end_row = first_row.saturating_add(metadata.metadata().row_group(row_group).num_rows().max(0) as u64);
+        let opened = guarded(|| open_row_group(&scan, piece, row_group, metadata, &wanted));
         scan.input.check_not_replaced(piece)?;
         match opened {
             Ok(batches) => {
-                Ok(Box::new(GroupDecoder { scan, piece, row: first_row, batches, wanted, is_broken: false }))
+                Ok(Box::new(GroupDecoder { scan, piece, row: first_row, end_row, batches, wanted, is_broken: false }))
             }
             Err(error) => {
                 let place = InputPosition { piece, line: first_row, byte_offset: 0 };
@@ -158,6 +188,7 @@ fn open_row_group(
     let roots: Vec<usize> = wanted.iter().filter_map(|(name, _)| metadata.schema().index_of(name).ok()).collect();
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
     let group = metadata.metadata().row_group(row_group);
+    check_group(group)?;
     let mut packed_bytes = 0;
     let mut unpacked_bytes = 0;
     for (_, column) in group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
@@ -180,6 +211,8 @@ struct GroupDecoder {
     piece: usize,
     /// The next row of the piece, from 1.
     row: u64,
+    /// The row behind the last one.
+    end_row: u64,
     batches: ParquetRecordBatchReader,
     wanted: Vec<(String, DataType)>,
     is_broken: bool,
@@ -192,10 +225,20 @@ impl Iterator for GroupDecoder {
         if self.is_broken {
             return None;
         }
-        let batch = self.batches.next()?.map_err(|error| error.to_string());
-        let decoded = batch.and_then(|batch| Ok((batch.num_rows() as u64, conform(&batch, &self.wanted)?)));
+        let decoded = guarded(|| {
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            let batch = batch.map_err(|error| error.to_string())?;
+            Ok::<_, String>(Some((batch.num_rows() as u64, conform(&batch, &self.wanted)?)))
+        });
         match decoded {
-            Ok((n_rows, columns)) => {
+            Ok(None) if self.row < self.end_row => {
+                self.is_broken = true;
+                let place = InputPosition { piece: self.piece, line: self.row, byte_offset: 0 };
+                let missing = self.end_row - self.row;
+                self.scan.reject_rest(place, format!("{missing} rows of the row group are not there")).err().map(Err)
+            }
+            Ok(None) => None,
+            Ok(Some((n_rows, columns))) => {
                 let piece = self.piece as u32;
                 let origins = (self.row..self.row + n_rows).map(|row| Origin { piece, row }).collect();
                 self.row += n_rows;

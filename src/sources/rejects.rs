@@ -10,6 +10,7 @@
 //! Invariant: `rejects.jsonl` appears with everything else that the run commits, or not at all.
 
 use super::table::FileTable;
+use crate::config::MaxRejects;
 use crate::sinks::{RejectsFolder, StagedFile, StagedOutput};
 use crate::store::{KeptFile, KeptPart, ScratchFile, scratch_file};
 use crate::{Error, Result};
@@ -39,6 +40,8 @@ pub enum RejectKind {
     WrongFieldCount,
     /// Too long, or nested too deep.
     TooLarge,
+    /// An operator failed on it.
+    OperatorFailed,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
     /// A row that fits no GPU, in a run that insists on one.
@@ -55,6 +58,7 @@ impl fmt::Display for RejectKind {
             RejectKind::WrongType => "wrong type",
             RejectKind::WrongFieldCount => "wrong number of fields",
             RejectKind::TooLarge => "too large",
+            RejectKind::OperatorFailed => "operator failed",
             RejectKind::Unreadable => "unreadable file",
             RejectKind::TooLargeForGpu => "too large for the GPU",
         })
@@ -107,13 +111,15 @@ pub(crate) const KEPT_REJECTS: &str = "rejects";
 pub struct RejectLog {
     destination: Option<RejectsFolder>,
     strict: bool,
+    /// The run fails when more is set aside.
+    max_rejects: u64,
     state: Mutex<State>,
     keeping: Option<Keeping>,
     sources: OnceLock<Sources>,
 }
 
 /// What the query reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sources {
     tables: Vec<FileTable>,
     /// A source that is named once may be read several times.
@@ -164,7 +170,32 @@ impl RejectLog {
     /// A log that writes `rejects.jsonl` into the folder `destination`, if there is one, and whose
     /// [`report`](Self::report) fails at the first reject if `strict`.
     pub fn new(destination: Option<RejectsFolder>, strict: bool) -> Self {
-        Self { destination, strict, state: Mutex::default(), keeping: None, sources: OnceLock::new() }
+        let max_rejects = u64::MAX;
+        Self { destination, strict, max_rejects, state: Mutex::default(), keeping: None, sources: OnceLock::new() }
+    }
+
+    /// The same, failing when more is set aside than `limit` allows. Of a share it knows nothing: see [`check_share`].
+    ///
+    /// [`check_share`]: Self::check_share
+    pub(crate) fn allowing(self, limit: Option<MaxRejects>) -> Self {
+        let max_rejects = if let Some(MaxRejects::Count(count)) = limit { count } else { u64::MAX };
+        Self { max_rejects, ..self }
+    }
+
+    /// Fails if more was set aside than this share of `n_rows`, the rows that were read, and of what was set aside.
+    pub(crate) fn check_share(&self, limit: Option<MaxRejects>, n_rows: u64) -> Result<()> {
+        let Some(MaxRejects::Share(share)) = limit else { return Ok(()) };
+        let summary = self.summary();
+        let n_all = n_rows + summary.n_rejects;
+        if summary.n_rejects as f64 <= share * n_all as f64 {
+            return Ok(());
+        }
+        let RejectSummary { n_rejects, first, .. } = summary;
+        let first = first.first().map(|first| format!("; the first: {first}")).unwrap_or_default();
+        Err(Error::Data(format!(
+            "{n_rejects} of {n_all} documents were set aside, more than max_rejects allows ({}%){first}",
+            share * 100.0
+        )))
     }
 
     /// Says what the query reads, in the order in which it names them. Files that are not among them come last.
@@ -175,8 +206,9 @@ impl RejectLog {
     /// A log that keeps what one split of `part` sets aside, and reports it to the log `above` it.
     pub(crate) fn keeping(above: Option<Arc<RejectLog>>, part: Arc<KeptPart>, split: usize) -> Self {
         let strict = above.as_ref().is_some_and(|above| above.strict);
+        let sources = above.as_ref().map(|above| above.sources.clone()).unwrap_or_default();
         let keeping = Keeping { above, part, split, file: Mutex::default() };
-        Self { keeping: Some(keeping), ..Self::new(None, strict) }
+        Self { keeping: Some(keeping), sources, ..Self::new(None, strict) }
     }
 
     /// The file with what was kept, complete; `None` if nothing was set aside.
@@ -192,6 +224,14 @@ impl RejectLog {
             self.report(serde_json::from_str(&line).map_err(|error| Error::Data(format!("kept rejects: {error}")))?)?;
         }
         Ok(())
+    }
+
+    /// The file and the line of a row by its position, as far as it can only be of one source.
+    pub(crate) fn place_of(&self, position: u64) -> Option<(String, u64)> {
+        match self.sources.get()?.tables.as_slice() {
+            [table] => table.place_of(position),
+            _ => None,
+        }
     }
 
     /// Whether the first reject ends the run.
@@ -211,7 +251,8 @@ impl RejectLog {
         let mut state = self.lock();
         let (file, is_read_once) = state.files.get_or_insert_with(|| Files::of(self.sources.get())).find(&reject.file);
         let place = (file, reject.line, reject.byte_offset);
-        if !is_read_once && !state.known.insert(place) {
+        // What has no line has no place that it could come from twice.
+        if reject.line > 0 && !is_read_once && !state.known.insert(place) {
             return Ok(());
         }
         state.summary.n_rejects += 1;
@@ -219,6 +260,10 @@ impl RejectLog {
         state.remember_first(place, &reject);
         if let Some(folder) = &self.destination {
             state.write(folder, place, &reject)?;
+        }
+        if state.summary.n_rejects > self.max_rejects {
+            let most = self.max_rejects;
+            return Err(Error::Data(format!("{reject}\n(more is set aside than max_rejects allows: {most})")));
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Statistics, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
@@ -181,6 +182,7 @@ impl FileScanExec {
             predicate: self.predicate.clone(),
             batch_rows: context.session_config().batch_size().max(1),
             batch_bytes: self.table.batch_bytes,
+            max_group_bytes: max_group_bytes(context),
             buffers: block_buffers(self.table.batch_bytes),
             counters: Counters {
                 bytes_scanned: counter("bytes_scanned"),
@@ -223,6 +225,15 @@ impl FileScanExec {
     pub(super) fn readings(&self) -> Vec<std::sync::Weak<UnitQueue>> {
         let state = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         state.handout.as_ref().map_or_else(Vec::new, |handout| handout.readings())
+    }
+}
+
+/// What a batch of a file may take in memory: as much as there is, and never so little that ordinary files are refused.
+fn max_group_bytes(context: &TaskContext) -> u64 {
+    const LEAST_BYTES: usize = 256 << 20;
+    match context.memory_pool().memory_limit() {
+        MemoryLimit::Finite(limit_bytes) => limit_bytes.max(LEAST_BYTES) as u64,
+        _ => 1 << 36,
     }
 }
 

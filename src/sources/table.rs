@@ -11,6 +11,7 @@ use super::discover::partition_columns;
 use super::encoded::FilterForm;
 use super::format::{FormatReader, Input};
 use super::line_fields::{LineField, LineFields};
+use super::origin::origin_of;
 use super::prune::{can_prune, pruning_predicate};
 use super::scan::FileScanExec;
 use super::spec::Format;
@@ -192,6 +193,11 @@ impl FileTable {
         self.input.files.iter().map(|file| file.size_bytes).sum()
     }
 
+    /// Whether it is standard input or a pipe, which can be read once.
+    pub fn is_stream(&self) -> bool {
+        self.input.stdin.is_some()
+    }
+
     /// Whether files are packed, by their names.
     pub fn is_compressed(&self) -> bool {
         let packed = |ending: &str| ["gz", "zst", "bz2", "xz"].contains(&ending);
@@ -211,6 +217,14 @@ impl FileTable {
     /// Its files: path, size, and when they were last written.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64, Option<SystemTime>)> {
         self.input.files.iter().map(|file| (file.name.as_str(), file.size_bytes, file.modified))
+    }
+
+    /// The file and the line of the row at a position.
+    pub(crate) fn place_of(&self, position: u64) -> Option<(String, u64)> {
+        let (number, row) = origin_of(position);
+        let piece = self.input.splits.pieces.iter().position(|piece| piece.number == number)?;
+        let before = self.input.counts.before(&self.input, piece).ok()?;
+        Some((self.input.file_of(piece).name.clone(), before.lines + row))
     }
 
     /// How many files there are.

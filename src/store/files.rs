@@ -9,7 +9,7 @@ pub use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What a store says of something that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,53 +85,6 @@ pub fn names_in(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Everything below a folder that is no folder, as far as it is data: names that begin with `_` or `.` are not. In order of
-/// the paths; for what cannot be read, where it is and why.
-pub fn data_below(
-    folder: &Path,
-    follows_links: bool,
-) -> impl Iterator<Item = Result<PathBuf, (PathBuf, io::Error)>> + use<> {
-    let is_data =
-        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']);
-    let root = folder.to_path_buf();
-    let entries = walkdir::WalkDir::new(folder).follow_links(follows_links).sort_by_file_name().into_iter();
-    entries.filter_entry(is_data).filter_map(move |entry| match entry {
-        Ok(entry) => (!entry.file_type().is_dir()).then(|| Ok(entry.into_path())),
-        Err(error) => {
-            let path = error.path().unwrap_or(&root).to_path_buf();
-            Some(Err((path, error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")))))
-        }
-    })
-}
-
-/// What matches a pattern with `*`, `?`, `[…]` and `**`, in order.
-pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, NoMatch> {
-    let matches = glob::glob_with(pattern, HIDDEN).map_err(|error| NoMatch::Pattern(error.msg, error.pos))?;
-    let unreadable = |error: glob::GlobError| NoMatch::Unreadable(error.path().to_path_buf(), error.into());
-    let mut found = matches.map(|path| path.map_err(unreadable)).collect::<Result<Vec<PathBuf>, NoMatch>>()?;
-    found.sort();
-    Ok(found)
-}
-
-/// Whether a pattern matches a path.
-pub fn matches(pattern: &str, path: &Path) -> bool {
-    let options = glob::MatchOptions { require_literal_separator: true, ..HIDDEN };
-    glob::Pattern::new(pattern).is_ok_and(|pattern| pattern.matches_path_with(path, options))
-}
-
-/// Names that begin with a dot are matched only by patterns that have it.
-const HIDDEN: glob::MatchOptions =
-    glob::MatchOptions { case_sensitive: true, require_literal_separator: false, require_literal_leading_dot: true };
-
-/// Why nothing could be matched with a pattern.
-#[derive(Debug)]
-pub enum NoMatch {
-    /// It is not a pattern: what is wrong, and after how many bytes.
-    Pattern(&'static str, usize),
-    /// A folder could not be read.
-    Unreadable(PathBuf, io::Error),
-}
-
 /// All bytes of a small file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
@@ -147,7 +100,15 @@ pub struct StoredFile {
 
 impl StoredFile {
     /// Opens a file, to be read from its beginning on.
+    ///
+    /// Where the process has no file descriptor left, it waits for one: others read on, and close theirs.
     pub fn open(path: &Path) -> io::Result<Self> {
+        for pause_ms in PAUSES_MS {
+            match File::open(path) {
+                Err(error) if is_out_of_descriptors(&error) => std::thread::sleep(Duration::from_millis(pause_ms)),
+                opened => return Ok(Self { file: Arc::new(opened?), at: 0 }),
+            }
+        }
         Ok(Self { file: Arc::new(File::open(path)?), at: 0 })
     }
 
@@ -194,6 +155,15 @@ impl Read for StoredFile {
     }
 }
 
+/// How long to wait for a file descriptor, time after time: five seconds in all.
+const PAUSES_MS: [u64; 6] = [20, 80, 300, 600, 1500, 2500];
+
+/// Whether a file could not be opened because the process, or the machine, has too many open (`EMFILE`, `ENFILE`): that says
+/// nothing of the file.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(24 | 23))
+}
+
 /// What the system says of files that cannot be read at a place (`ESPIPE`).
 const NO_PLACES: i32 = 29;
 
@@ -224,6 +194,12 @@ impl parquet::file::reader::ChunkReader for StoredFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<bytes::Bytes> {
+        // A file that is corrupt may name any length.
+        let end = start.checked_add(length as u64).filter(|end| self.n_bytes().is_ok_and(|n_bytes| *end <= n_bytes));
+        if end.is_none() {
+            let told = format!("{length} bytes at {start} are not in the file: it is cut off or corrupt");
+            return Err(parquet::errors::ParquetError::EOF(told));
+        }
         let mut bytes = vec![0; length];
         self.read_exact_at(&mut bytes, start)?;
         Ok(bytes.into())

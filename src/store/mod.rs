@@ -20,28 +20,34 @@
 mod claim;
 mod fault;
 mod files;
+mod free_memory;
 mod kept;
 mod location;
 mod lock;
+mod matching;
 mod outbox;
 mod record;
 mod settle;
+mod temp_space;
 #[cfg(test)]
 mod tests;
 
 pub use claim::{Claim, remove_unfinished};
 pub use files::{
-    FileExt, Kind, NewFile, NoMatch, ScratchFile, Stat, StoredFile, create_folder, data_below, exists, followed,
-    is_file, is_folder, is_taken, matches, matching, names_in, read, remove, rename, scratch_file, stat, temp_file,
+    FileExt, Kind, NewFile, ScratchFile, Stat, StoredFile, create_folder, exists, followed, is_file, is_folder,
+    is_taken, names_in, read, remove, rename, scratch_file, stat, temp_file,
 };
+pub(crate) use free_memory::most_of_free_memory;
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
 pub(crate) use location::real_path;
 pub use location::{AREA, Location};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
+pub use matching::{NoMatch, data_below, matches, matching, shown_path};
 pub use outbox::Outbox;
 pub(crate) use settle::settle_within;
 pub use settle::{settle, settle_around};
+pub use temp_space::TempSpace;
 
 use std::collections::BTreeSet;
 use std::fs::File;

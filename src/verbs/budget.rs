@@ -1,16 +1,18 @@
 //! The run's memory pool and temporary folder, as the algorithms of `crate::dedup` ask for them.
 
 use crate::dedup::Budget;
-use crate::store::{ScratchFile, temp_file};
+use crate::store::{ScratchFile, TempSpace, temp_file};
 use crate::{Result, bug};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::Count;
+use std::sync::Arc;
 
 /// Claims from the session's pool. Two of them share it fairly: each can spill.
 #[derive(Debug)]
 pub(super) struct PoolBudget {
     reservation: MemoryReservation,
+    space: Option<Arc<TempSpace>>,
     spilled_bytes: Count,
     n_threads: usize,
 }
@@ -19,6 +21,7 @@ impl PoolBudget {
     pub fn new(name: &str, context: &TaskContext, spilled_bytes: Count) -> Self {
         Self {
             reservation: MemoryConsumer::new(name).with_can_spill(true).register(context.memory_pool()),
+            space: context.session_config().get_extension::<TempSpace>(),
             spilled_bytes,
             n_threads: context.session_config().target_partitions(),
         }
@@ -41,7 +44,7 @@ impl Budget for PoolBudget {
     }
 
     fn temp_file(&self) -> Result<ScratchFile> {
-        temp_file()
+        self.space.as_ref().map_or_else(temp_file, |space| space.file())
     }
 
     fn note_spilled(&self, n_bytes: u64) {

@@ -247,7 +247,7 @@ fn documents_stay_in_their_partitions_and_rules_after_a_dedup_run_in_all_of_them
         assert_eq!(plan.matches("GatherExec").count(), 1, "{plan}");
     }
     let ordered = explain("ORDER BY score DESC |> DEDUP EXACT ON text");
-    assert!(ordered.find("DedupExec") < ordered.find("SortPreservingMergeExec"), "one stream in its order: {ordered}");
+    assert!(ordered.find("DedupExec") < ordered.find("ExternalSortExec"), "one stream in its order: {ordered}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_query_that_cannot_fit_says_so_and_what_to_do() {
     let path = folder.path().join("docs.jsonl");
     write_documents(&path);
     let query = format!(
-        "FROM '{0}' AS a |> JOIN '{0}' AS b ON a.text = b.text |> SELECT a.id |> INTO '{1}'",
+        "FROM '{0}' AS a |> JOIN '{0}' AS b ON CAST(a.key AS DOUBLE) = CAST(b.key AS DOUBLE) |> SELECT a.text, b.text AS other |> INTO '{1}'",
         path.display(),
         folder.path().join("out.jsonl").display()
     );

@@ -50,6 +50,8 @@ pub(super) struct StepMetrics {
 pub(super) struct Metrics {
     pub text_bytes_in: Count,
     pub rows_in: Count,
+    /// Documents that an operator failed on, which no other counter has.
+    pub set_aside: Count,
     pub rules: Vec<RuleMetrics>,
     pub steps: Vec<StepMetrics>,
 }
@@ -71,10 +73,41 @@ impl Metrics {
         Self {
             text_bytes_in: counter("text_bytes_in".to_string()),
             rows_in: counter("rows_in".to_string()),
+            set_aside: counter(SET_ASIDE.to_string()),
             rules: (0..program.rules.len()).map(rule).collect(),
             steps: (0..program.steps.len()).map(step).collect(),
         }
     }
+}
+
+impl Metrics {
+    /// What was counted so far, times aside.
+    pub fn counted(&self) -> Vec<usize> {
+        self.counts().map(Count::value).collect()
+    }
+
+    /// Takes back what was counted since.
+    pub fn take_back_to(&self, counted: &[usize]) {
+        for (count, before) in self.counts().zip(counted) {
+            // Only this partition counts here, and adding wraps around.
+            count.add(before.wrapping_sub(count.value()));
+        }
+    }
+
+    fn counts(&self) -> impl Iterator<Item = &Count> {
+        fn of_rule(rule: &RuleMetrics) -> [&Count; 3] {
+            [&rule.rows_evaluated, &rule.rows_dropped, &rule.text_bytes_dropped]
+        }
+        let rules = self.rules.iter().flat_map(of_rule);
+        [&self.text_bytes_in, &self.rows_in].into_iter().chain(rules).chain(self.steps.iter().map(|step| &step.rows))
+    }
+}
+
+const SET_ASIDE: &str = "rows_set_aside";
+
+/// How many documents operators failed on, in all partitions.
+pub(super) fn n_set_aside(metrics: &MetricsSet) -> u64 {
+    sum(metrics, SET_ASIDE)
 }
 
 fn sum(metrics: &MetricsSet, name: &str) -> u64 {

@@ -98,6 +98,11 @@ impl DropRecorder {
         Ok(())
     }
 
+    /// Forgets what was noted of a batch that will come once more.
+    pub fn forget_batch(&mut self) {
+        self.failures.clear();
+    }
+
     /// Hands over what was noted of a batch.
     pub fn end_batch(&mut self, program: &Program, batch: &RecordBatch) -> PlanResult<()> {
         let batch = batch.project(&self.columns)?;

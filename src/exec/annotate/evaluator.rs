@@ -8,10 +8,12 @@ use super::dropped::DropRecorder;
 use super::order::RuleOrder;
 use super::program::{Program, Rule};
 use super::rows::LiveRows;
+use super::set_aside::{guarded, set_aside};
 use crate::Error;
 use crate::exec::text_bytes::text_bytes_per_row;
+use crate::sources::RejectLog;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter;
+use arrow::compute::{concat_batches, filter};
 use arrow::datatypes::SchemaRef;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::ExecutionPlan;
@@ -26,6 +28,7 @@ pub(in crate::exec) struct Evaluator {
     schema: SchemaRef,
     recorder: Option<DropRecorder>,
     metrics: Metrics,
+    rejects: Option<Arc<RejectLog>>,
 }
 
 /// What a device computed for the rows of a batch.
@@ -37,7 +40,12 @@ pub(in crate::exec) struct Computed {
 }
 
 impl Evaluator {
-    pub(super) fn new(node: &AnnotateExec, recorder: Option<DropRecorder>, partition: usize) -> Self {
+    pub(super) fn new(
+        node: &AnnotateExec,
+        recorder: Option<DropRecorder>,
+        rejects: Option<Arc<RejectLog>>,
+        partition: usize,
+    ) -> Self {
         Self {
             program: Arc::clone(&node.program),
             order: Arc::clone(&node.order),
@@ -45,6 +53,7 @@ impl Evaluator {
             schema: node.schema(),
             recorder,
             metrics: Metrics::new(&node.program, &node.metrics, partition),
+            rejects,
         }
     }
 
@@ -53,8 +62,29 @@ impl Evaluator {
         self.recorder.as_ref().is_some_and(DropRecorder::wants_all)
     }
 
-    /// The program on one batch.
+    /// The program on one batch. A document on which an operator panics is set aside, the others go on.
     pub fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let counted = self.metrics.counted();
+        match guarded(|| self.run_unguarded(batch)) {
+            Ok(done) => return done,
+            Err(panic) if batch.num_rows() <= 1 => set_aside(self.rejects.as_deref(), batch, &panic)?,
+            Err(panic) => tracing::warn!("{panic}: looking for the document"),
+        }
+        self.metrics.take_back_to(&counted);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.forget_batch();
+        }
+        let half = batch.num_rows() / 2;
+        if half == 0 {
+            self.metrics.set_aside.add(batch.num_rows());
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
+        let first = self.run(&batch.slice(0, half))?;
+        let second = self.run(&batch.slice(half, batch.num_rows() - half))?;
+        Ok(concat_batches(&self.schema, [&first, &second])?)
+    }
+
+    fn run_unguarded(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let program = Arc::clone(&self.program);
         let mut rows = LiveRows::new(&program, batch);
         let mut text_bytes = if program.rules.is_empty() { vec![] } else { text_bytes_per_row(batch) };

@@ -21,6 +21,7 @@ mod evaluator;
 mod order;
 mod program;
 mod rows;
+mod set_aside;
 mod stream;
 
 pub use counts::{RuleCounts, StepCounts};
@@ -33,6 +34,7 @@ use super::coalesce::BatchSize;
 use super::ledger::{DropPartition, DropWriter, Ledger, ascends};
 use crate::exec::admission::ShareSemaphore;
 use crate::logical::{OperatorCall, Resources};
+use crate::sources::RejectLog;
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
@@ -133,6 +135,11 @@ impl AnnotateExec {
         counts::of_rules(&self.program, &self.metrics.clone_inner())
     }
 
+    /// How many documents operators failed on so far: no rule has seen them.
+    pub fn n_set_aside(&self) -> u64 {
+        counts::n_set_aside(&self.metrics.clone_inner())
+    }
+
     /// What each step did so far.
     pub fn step_counts(&self) -> Vec<StepCounts> {
         counts::of_steps(&self.program, &self.metrics.clone_inner())
@@ -165,7 +172,8 @@ impl AnnotateExec {
     /// What runs its program on batches that come some other way than from its input. To be called after the nodes
     /// below were started, as nodes nearer to the source come first in the ledger.
     pub(in crate::exec) fn evaluator(&self, partition: usize, context: &TaskContext) -> Result<Evaluator> {
-        Ok(Evaluator::new(self, self.recorder(partition, context)?, partition))
+        let rejects = context.session_config().get_extension::<RejectLog>();
+        Ok(Evaluator::new(self, self.recorder(partition, context)?, rejects, partition))
     }
 
     /// Its counters, to add what an earlier run has counted.
@@ -269,8 +277,8 @@ impl ExecutionPlan for AnnotateExec {
         let target = BatchSize { rows: context.session_config().batch_size(), bytes: self.options.batch_bytes };
         // Nodes nearer to the source come first in the ledger.
         let input = self.input.execute(partition, Arc::clone(&context))?;
-        let recorder = self.recorder(partition, &context)?;
-        Ok(Box::pin(AnnotateStream::new(self, target, input, recorder, partition)))
+        let evaluator = self.evaluator(partition, &context)?;
+        Ok(Box::pin(AnnotateStream::new(self, target, input, evaluator, partition)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

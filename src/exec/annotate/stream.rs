@@ -1,7 +1,6 @@
 //! The stream of an [`AnnotateExec`]: batch by batch through the program.
 
 use super::AnnotateExec;
-use super::dropped::DropRecorder;
 use super::evaluator::Evaluator;
 use crate::exec::admission::{SharePermit, ShareSemaphore};
 use crate::exec::coalesce::{BatchSize, Coalescer};
@@ -37,11 +36,11 @@ impl AnnotateStream {
         node: &AnnotateExec,
         target: BatchSize,
         input: SendableRecordBatchStream,
-        recorder: Option<DropRecorder>,
+        evaluator: Evaluator,
         partition: usize,
     ) -> Self {
         Self {
-            evaluator: Evaluator::new(node, recorder, partition),
+            evaluator,
             schema: node.schema(),
             rows_to_fetch: node.options.fetch,
             coalescer: Coalescer::new(node.schema(), target),

@@ -3,9 +3,10 @@
 use super::CsvReader;
 use super::cell::{Cell, CsvColumn, Trouble, parse_cell};
 use super::place::{LineCounter, RecordPlace};
-use super::quotes::quoted_fields;
+use super::quotes::{has_text_behind_quotes, quoted_fields};
 use crate::sources::compression::{ByteCount, ByteStream};
 use crate::sources::format::{DecodedRows, InputPosition, Origin, Scan};
+use crate::sources::lines::RAW_PREFIX_BYTES;
 use crate::sources::rejects::RejectKind;
 use crate::{Error, Result};
 use csv::ByteRecord;
@@ -32,7 +33,8 @@ impl CsvDecoder {
         scan: Scan,
         first: Option<ByteRecord>,
     ) -> Self {
-        let records = reader.dialect.reader(LineCounter::new(stream));
+        let lines = LineCounter::new(stream, reader.dialect.delimiter, scan.max_line_bytes() as u64);
+        let records = reader.dialect.reader(lines);
         let mut decoder = Self { reader, scan, piece, records, count, mapping: None, is_end: false };
         if let Some(first) = first {
             decoder.map_columns(&first);
@@ -54,6 +56,9 @@ impl CsvDecoder {
                 Ok(true) => {}
                 Ok(false) => {
                     self.is_end = true;
+                    let at = self.records.position();
+                    let place = InputPosition { piece: self.piece, line: at.line(), byte_offset: at.byte() };
+                    self.scan.check_unchanged(place)?;
                     break;
                 }
                 Err(error) => {
@@ -72,7 +77,16 @@ impl CsvDecoder {
             }
             n_bytes += record.as_slice().len();
             let place = self.records.get_mut().place_of(record.position().map_or(0, csv::Position::byte));
-            let raw = self.records.get_ref().record(self.records.position().byte());
+            let end = self.records.position().byte();
+            let raw = self.records.get_ref().record(end);
+            if let Some(n_bytes) = self.records.get_ref().cut_off(place.byte_offset, end) {
+                let reason = format!(
+                    "a quote is opened in this record and never closed: the {n_bytes} bytes up to the end of the file are \
+                     one field (their beginning is kept)"
+                );
+                self.reject(&raw[..raw.len().min(RAW_PREFIX_BYTES)], place, (RejectKind::Truncated, reason))?;
+                continue;
+            }
             match self.cells(&record, raw) {
                 Ok(cells) => {
                     for (column, index) in columns.iter_mut().zip(self.scan.projection.iter()) {
@@ -106,6 +120,13 @@ impl CsvDecoder {
     /// The value of each column of the schema. `raw` is the record as it stands in the file.
     fn cells<'a>(&self, record: &'a ByteRecord, raw: &[u8]) -> Result<Vec<Cell<'a>>, Trouble> {
         let mapping = self.mapping.as_deref().unwrap_or_default();
+        if memchr::memchr(b'\n', raw).is_some() && has_text_behind_quotes(raw, self.reader.dialect.delimiter) {
+            let n_lines = memchr::memchr_iter(b'\n', raw).count() + 1;
+            let reason = format!(
+                "a quote is opened in this record, and closed {n_lines} lines on by one that text follows: one of them is missing"
+            );
+            return Err((RejectKind::Truncated, reason));
+        }
         if record.len() != mapping.len() {
             let reason = format!("the record has {} fields, the file {}", record.len(), mapping.len());
             return Err((RejectKind::WrongFieldCount, reason));

@@ -41,6 +41,11 @@ impl RecordEnds {
         Self { delimiter, state: State::Start }
     }
 
+    /// Whether the bytes so far end in quotes that are still open.
+    pub fn is_open(&self) -> bool {
+        self.state == State::Quoted
+    }
+
     /// The first line feed that ends a record. Walks behind it, or behind all bytes if there is none.
     pub fn find(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;

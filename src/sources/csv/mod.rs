@@ -68,8 +68,10 @@ impl Dialect {
             records.push((record.clone(), without_line_ends(text.get(start..end).unwrap_or_default())));
             start = end;
         }
-        if !is_whole {
-            // The sample may end inside a quoted field.
+        let mut ends = RecordEnds::new(self.delimiter);
+        ends.pass(text);
+        if !is_whole || ends.is_open() {
+            // The sample, or the file, may end inside a quoted field.
             records.pop();
         }
         records

@@ -1,5 +1,6 @@
-//! Where a CSV record begins, its line and byte, and the bytes it was read from.
+//! Where a CSV record begins, its line and byte, and the bytes it was read from; and whether it ends.
 
+use super::ends::RecordEnds;
 use std::collections::VecDeque;
 use std::io::Read;
 
@@ -23,11 +24,18 @@ pub(super) struct LineCounter<R> {
     kept: Vec<u8>,
     kept_from: u64,
     needed_from: u64,
+    quotes: RecordEnds,
+    is_end: bool,
+    /// The longest record that is read.
+    max_record_bytes: u64,
 }
 
 impl<R> LineCounter<R> {
-    pub fn new(inner: R) -> Self {
+    pub fn new(inner: R, delimiter: u8, max_record_bytes: u64) -> Self {
         Self {
+            quotes: RecordEnds::new(delimiter),
+            is_end: false,
+            max_record_bytes,
             inner,
             n_bytes: 0,
             last: 0,
@@ -55,6 +63,11 @@ impl<R> LineCounter<R> {
         })
     }
 
+    /// How many bytes the record that begins at `start` has, if it ends in the middle of a quoted field, with the file.
+    pub fn cut_off(&self, start: u64, end: u64) -> Option<u64> {
+        (self.is_end && self.quotes.is_open() && end >= self.n_bytes).then(|| self.n_bytes - start.min(self.n_bytes))
+    }
+
     /// The place of the record that begins at or after `start`. Records must be asked for in order.
     pub fn place_of(&mut self, start: u64) -> RecordPlace {
         let mut byte_offset = start;
@@ -73,12 +86,20 @@ impl<R> LineCounter<R> {
 
 impl<R: Read> Read for LineCounter<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.n_bytes - self.needed_from.min(self.n_bytes) > self.max_record_bytes {
+            let most = self.max_record_bytes;
+            let told = format!("a record is longer than {most} bytes: a quote may be open that is never closed");
+            return Err(std::io::Error::other(told));
+        }
         let n_read = self.inner.read(buffer)?;
+        self.is_end = n_read == 0 && !buffer.is_empty();
         let bytes = &buffer[..n_read];
         for at in memchr::memchr_iter(b'\n', bytes) {
             let before = if at == 0 { self.last } else { bytes[at - 1] };
             self.ends.push_back((self.n_bytes + at as u64, before == b'\r'));
         }
+        let text = if self.n_bytes == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        self.quotes.pass(text);
         self.last = bytes.last().copied().unwrap_or(self.last);
         let n_gone = (self.needed_from.saturating_sub(self.kept_from) as usize).min(self.kept.len());
         self.kept.drain(..n_gone);

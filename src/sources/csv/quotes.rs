@@ -23,6 +23,23 @@ pub(super) fn quoted_fields(record: &[u8], delimiter: u8) -> Vec<bool> {
     }
 }
 
+/// Whether text follows a quote that ends a field: a quote before it was most likely never closed.
+pub(super) fn has_text_behind_quotes(record: &[u8], delimiter: u8) -> bool {
+    let mut at = 0;
+    loop {
+        if record.get(at) == Some(&b'"') {
+            at = after_quotes(record, at + 1);
+            if record.get(at).is_some_and(|next| *next != delimiter && !matches!(next, b'\r' | b'\n')) {
+                return true;
+            }
+        }
+        match memchr::memchr(delimiter, record.get(at..).unwrap_or_default()) {
+            Some(offset) => at += offset + 1,
+            None => return false,
+        }
+    }
+}
+
 /// The place after the quote that ends a field; two in a row are one inside of it.
 fn after_quotes(record: &[u8], start: usize) -> usize {
     let mut at = start;

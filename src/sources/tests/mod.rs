@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod broken;
 mod columnar;
 mod formats;
 mod json;

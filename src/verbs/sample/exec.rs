@@ -9,19 +9,23 @@
 //! numbers. So a larger sample holds every smaller one.
 //!
 //! Invariant: rows stay in their partition and in its order. For `n ROWS` only the rows that are in the sample so far are held,
-//! and their bytes are claimed from the memory pool.
+//! their bytes claimed from the memory of the run; where that is used up, they go to a temporary file, and of its rows those
+//! that are still in the sample are picked when all have been read.
 
 use super::verb::{Sample, SampleAmount};
+use crate::dedup::Budget;
 use crate::exec::slice_bytes;
 use crate::verb::{RowOrder, SetOperator, Start, Verb};
+use crate::verbs::budget::PoolBudget;
+use crate::verbs::documents::Spool;
 use crate::verbs::row_keys::{Key, RowKeys};
 use arrow::array::{BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::execution_plan::EmissionType;
-use datafusion::physical_plan::metrics::BaselineMetrics;
+use datafusion::physical_plan::metrics::{BaselineMetrics, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::{FutureExt, StreamExt, TryStreamExt};
@@ -91,8 +95,14 @@ fn kept_rows(start: Start<'_>, seed: u64, n_rows: u64) -> Vec<SendableRecordBatc
         rows: RowKeys::new(&start, seed),
         chosen: Arc::clone(&chosen),
         batches: vec![],
+        held_bytes: 0,
         n_kept: 0,
-        reservation: MemoryConsumer::new("SampleExec").register(start.context.memory_pool()),
+        spool: None,
+        budget: PoolBudget::new(
+            "SampleExec",
+            &start.context,
+            MetricBuilder::new(start.metrics).spilled_bytes(partition),
+        ),
         metrics: BaselineMetrics::new(start.metrics, partition),
     };
     let held: Vec<Held> = (0..start.rows.len()).map(held).collect();
@@ -116,7 +126,7 @@ fn kept_rows(start: Start<'_>, seed: u64, n_rows: u64) -> Vec<SendableRecordBatc
             let held = all.lock().unwrap_or_else(PoisonError::into_inner).get_mut(partition).and_then(Option::take);
             let held: Held = held.ok_or_else(|| crate::bug!("a sample has no partition {partition}"))?;
             let batches = held.into_batches(batch_rows)?;
-            Ok::<_, DataFusionError>(futures::stream::iter(batches.into_iter().map(Ok)))
+            Ok::<_, DataFusionError>(futures::stream::iter(batches))
         };
         let batches = futures::stream::once(batches).try_flatten();
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), batches)) as SendableRecordBatchStream
@@ -155,11 +165,19 @@ struct Held {
     chosen: Arc<Chosen>,
     /// Rows with their keys, and perhaps rows that have been replaced since.
     batches: Vec<(Vec<Key>, RecordBatch)>,
+    held_bytes: usize,
     /// How many there were when those that were replaced went last.
     n_kept: usize,
-    reservation: MemoryReservation,
+    /// Where rows go that there is no memory for, and the keys of those that are there, batch by batch.
+    spool: Option<(Spool, Vec<Vec<Key>>)>,
+    budget: PoolBudget,
     metrics: BaselineMetrics,
 }
+
+/// Rows of a sample are put together in batches of this size.
+const BATCH_BYTES: usize = 1 << 20;
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 impl Held {
     async fn read(mut self, mut input: SendableRecordBatchStream) -> Result<Self> {
@@ -184,46 +202,107 @@ impl Held {
         }
         let kept = UInt64Array::from_iter_values(places.iter().map(|place| *place as u64));
         let kept = take_record_batch(batch, &kept)?;
-        self.reservation.try_grow(slice_bytes(&kept))?;
-        self.batches.push((places.into_iter().map(|place| keys[place]).collect(), kept));
+        self.hold(places.into_iter().map(|place| keys[place]).collect(), kept)
+    }
+
+    fn hold(&mut self, keys: Vec<Key>, kept: RecordBatch) -> Result<()> {
+        let n_bytes = slice_bytes(&kept);
+        if self.spool.is_none() && !self.budget.try_grow(n_bytes) {
+            self.compact()?;
+            if !self.budget.try_grow(n_bytes) {
+                self.begin_spool(kept.schema_ref())?;
+            }
+        }
+        if let Some((spool, all_keys)) = &mut self.spool {
+            spool.write(&kept)?;
+            all_keys.push(keys);
+            return Ok(());
+        }
+        self.held_bytes += n_bytes;
+        self.batches.push((keys, kept));
         // Rows that were replaced are let go once they may be half of what is held.
         let n_held: usize = self.batches.iter().map(|(keys, _)| keys.len()).sum();
         if n_held > 2 * self.n_kept { self.compact() } else { Ok(()) }
     }
 
+    /// What is held goes to a temporary file, and what comes later too.
+    fn begin_spool(&mut self, schema: &SchemaRef) -> Result<()> {
+        let (mut spool, mut all_keys) = (Spool::begin(schema, self.budget.temp_file()?)?, vec![]);
+        for (keys, batch) in self.batches.drain(..) {
+            spool.write(&batch)?;
+            all_keys.push(keys);
+        }
+        self.budget.shrink(std::mem::take(&mut self.held_bytes));
+        self.spool = Some((spool, all_keys));
+        Ok(())
+    }
+
     /// Lets go of the rows that are no longer in the sample.
     fn compact(&mut self) -> Result<()> {
         let largest = self.chosen.offer(&[]);
-        let is_chosen = |key: &Key| largest.is_none_or(|largest| *key <= largest);
-        let (mut keys, mut kept) = (vec![], vec![]);
-        for (held, batch) in self.batches.drain(..) {
-            let keep: BooleanArray = held.iter().map(|key| Some(is_chosen(key))).collect();
-            keys.extend(held.into_iter().filter(is_chosen));
-            if keep.true_count() > 0 {
-                kept.push(filter_record_batch(&batch, &keep)?);
+        let (mut compacted, mut together, mut together_bytes) = (vec![], (vec![], vec![]), 0);
+        let batches = std::mem::take(&mut self.batches);
+        let n_batches = batches.len();
+        for (number, (keys, batch)) in batches.into_iter().enumerate() {
+            let (keys, batch) = still_chosen(keys, &batch, largest)?;
+            together_bytes += slice_bytes(&batch);
+            together.0.extend(keys);
+            together.1.push(batch);
+            if together_bytes >= BATCH_BYTES || number + 1 == n_batches {
+                let (keys, parts) = std::mem::take(&mut together);
+                let batch = concat_batches(parts[0].schema_ref(), &parts)?;
+                together_bytes = 0;
+                if batch.num_rows() > 0 {
+                    compacted.push((keys, batch));
+                }
             }
         }
-        self.n_kept = keys.len();
-        let Some(first) = kept.first() else { return self.reservation.try_resize(0) };
-        let batch = concat_batches(first.schema_ref(), &kept)?;
-        drop(kept);
-        self.reservation.try_resize(slice_bytes(&batch))?;
-        self.batches.push((keys, batch));
+        self.n_kept = compacted.iter().map(|(keys, _): &(Vec<Key>, RecordBatch)| keys.len()).sum();
+        let n_bytes: usize = compacted.iter().map(|(_, batch)| slice_bytes(batch)).sum();
+        // Values that were filtered out take no less here and there: what is held may not be less than what is claimed.
+        self.budget.shrink(self.held_bytes.saturating_sub(n_bytes));
+        self.held_bytes = self.held_bytes.min(n_bytes);
+        self.batches = compacted;
         Ok(())
     }
 
     /// The rows, all partitions having been read.
-    fn into_batches(mut self, batch_rows: usize) -> Result<Vec<RecordBatch>> {
-        self.compact()?;
-        let mut batches = vec![];
-        for (_, batch) in self.batches {
-            self.metrics.record_output(batch.num_rows());
-            for start in (0..batch.num_rows()).step_by(batch_rows.max(1)) {
-                batches.push(batch.slice(start, batch_rows.min(batch.num_rows() - start)));
+    fn into_batches(mut self, batch_rows: usize) -> Result<Batches> {
+        let metrics = self.metrics.clone();
+        let in_parts = move |batch: RecordBatch| {
+            metrics.record_output(batch.num_rows());
+            let starts = (0..batch.num_rows()).step_by(batch_rows.max(1));
+            starts.map(move |start| Ok(batch.slice(start, batch_rows.min(batch.num_rows() - start))))
+        };
+        let Some((spool, keys)) = self.spool.take() else {
+            self.compact()?;
+            let (batches, budget) = (self.batches, self.budget);
+            return Ok(Box::new(batches.into_iter().flat_map(move |(_, batch)| {
+                // What is held is claimed until it has gone.
+                let _claimed = &budget;
+                in_parts(batch)
+            })));
+        };
+        let largest = self.chosen.offer(&[]);
+        let file = spool.finish(&self.budget)?;
+        let read = Spool::read(&file)?.zip(keys).map(move |(batch, keys)| -> Result<RecordBatch> {
+            let _open = &file;
+            Ok(still_chosen(keys, &batch?, largest)?.1)
+        });
+        Ok(Box::new(read.flat_map(move |batch: Result<RecordBatch>| -> Batches {
+            match batch {
+                Ok(batch) => Box::new(in_parts(batch)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
             }
-        }
-        Ok(batches)
+        })))
     }
+}
+
+/// The rows of a batch that are in the sample: none is whose key is above the largest.
+fn still_chosen(keys: Vec<Key>, batch: &RecordBatch, largest: Option<Key>) -> Result<(Vec<Key>, RecordBatch)> {
+    let is_chosen = |key: &Key| largest.is_none_or(|largest| *key <= largest);
+    let keep: BooleanArray = keys.iter().map(|key| Some(is_chosen(key))).collect();
+    Ok((keys.into_iter().filter(is_chosen).collect(), filter_record_batch(batch, &keep)?))
 }
 
 #[cfg(test)]
@@ -357,9 +436,11 @@ mod tests {
     }
 
     #[test]
-    fn a_small_sample_of_a_large_input_needs_little_memory_and_a_large_one_says_so() {
-        assert_eq!(sample_of(100_000, 100, SampleAmount::Rows(10), 0, 4000).unwrap().len(), 10);
-        let error = sample_of(100_000, 100, SampleAmount::Rows(50_000), 0, 4000).unwrap_err();
-        assert!(crate::Error::from(error).to_string().starts_with("out of memory"));
+    fn a_sample_is_the_same_with_little_memory() {
+        for n_rows in [10, 5000, 50_000, 200_000] {
+            let expected = sample_of(100_000, 100, SampleAmount::Rows(n_rows), 0, 1 << 30).unwrap();
+            assert_eq!(expected.len() as u64, n_rows.min(100_000));
+            assert!(sample_of(100_000, 100, SampleAmount::Rows(n_rows), 0, 4000).unwrap() == expected, "{n_rows}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// 80 % of what is free; `None` where the system does not say.
-pub(super) fn most_of_it() -> Option<usize> {
+pub(crate) fn most_of_free_memory() -> Option<usize> {
     let of_machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_in(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let of_groups = left_in_groups(&groups, Path::new("/sys/fs/cgroup"));
