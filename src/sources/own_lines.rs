@@ -15,7 +15,7 @@ use super::csv::RecordEnds;
 use std::io::{self, Read};
 
 /// Bytes that know where a range ends.
-pub(crate) trait Bounded: Send {
+pub(crate) trait Bounded {
     /// Reads some bytes, and tells whether they lie behind the end of the range. Never a mixture; no bytes are the end of
     /// the file.
     fn read_bounded(&mut self, buffer: &mut [u8]) -> io::Result<(usize, bool)>;
@@ -77,13 +77,11 @@ impl<B: Bounded> Read for OwnLines<B> {
             let (n_bytes, is_behind) = self.bytes.read_bounded(buffer)?;
             if n_bytes == 0 {
                 self.state = State::Done;
+            } else if self.state == State::Skip && is_behind {
+                // No line begins in the range. Where the one that it is in ends is not looked for: it may be a gigabyte long.
+                self.state = State::Done;
             } else if self.state == State::Skip {
                 let Some(at) = self.ends.find(&buffer[..n_bytes]) else { continue };
-                if is_behind {
-                    // No line begins in the range.
-                    self.state = State::Done;
-                    continue;
-                }
                 self.state = State::Inside;
                 self.ends.pass(&buffer[at + 1..n_bytes]);
                 buffer.copy_within(at + 1..n_bytes, 0);
@@ -152,6 +150,24 @@ mod tests {
         assert_eq!(lines(text, 9, 19), b"cc\ndddddd\n");
         assert_eq!(lines(text, 5, 8), b"", "no line begins here");
         assert_eq!(lines(text, 3, 4), b"bbbbbbbb\n", "the line feed alone");
+    }
+
+    #[test]
+    fn a_range_inside_a_line_is_read_no_further_than_its_end() {
+        struct Counted<'a>(Cursor<&'a [u8]>, &'a std::cell::Cell<usize>);
+        impl Bounded for Counted<'_> {
+            fn read_bounded(&mut self, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+                let is_behind = self.0.position() >= 100;
+                let most = if is_behind { buffer.len() } else { buffer.len().min(100 - self.0.position() as usize) };
+                let n_bytes = self.0.read(&mut buffer[..most])?;
+                self.1.set(self.1.get() + n_bytes);
+                Ok((n_bytes, is_behind))
+            }
+        }
+        let (text, count) = (vec![b'a'; 100_000], std::cell::Cell::new(0));
+        let mut own = OwnLines::new(Counted(Cursor::new(&text), &count), LineEnds::LineFeeds, false);
+        assert_eq!(own.read(&mut [0; 64]).unwrap(), 0);
+        assert!(count.get() <= 100 + 64, "{}", count.get());
     }
 
     proptest! {
