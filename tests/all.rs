@@ -13,6 +13,8 @@ mod suite {
     mod docs;
     mod equivalence;
     mod errors;
+    mod faults;
+    mod fuzz;
     mod golden;
     mod gpu;
     mod harness;
