@@ -39,4 +39,4 @@ pub use gather::GatherExec;
 pub use ledger::{DropWriter, Ledger, RejectDetail};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use run_log::RunLog;
-pub use sort::ExternalSortExec;
+pub use sort::{ExternalSortExec, Sorting};

@@ -1,6 +1,6 @@
 //! `JoinBeyondMemory`: a join of two large sides sorts both, which can go to disk; a hash table cannot.
 
-use crate::sources::FileScanExec;
+use crate::sources::{FileScanExec, LINE_COLUMN};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -93,11 +93,17 @@ fn bytes_of(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
         let table = scan.table();
         // Texts and what is nested take nearly all; numbers alone are some bytes of a document.
         let is_large = |of: &DataType| of.is_nested() || matches!(of, DataType::Utf8 | DataType::Binary);
-        let count = |schema: &Schema| schema.fields().iter().filter(|field| is_large(field.data_type())).count();
+        let count = |schema: &Schema| {
+            let fields = schema.fields().iter().filter(|field| field.name() != LINE_COLUMN);
+            fields.filter(|field| is_large(field.data_type())).count()
+        };
         let (n_read, n_all) = (count(&scan.schema()), count(&table.schema()).max(1));
-        let n_splits = scan.n_splits().max(1);
-        let n_bytes = table.split_bytes().saturating_mul(n_splits);
-        return Some(if n_read == 0 { n_bytes / 20 } else { n_bytes / n_all * n_read.min(n_all) });
+        let n_bytes = table.split_bytes().saturating_mul(scan.n_splits().max(1));
+        // A line that is carried along is all of the document.
+        let has_lines = scan.schema().column_with_name(LINE_COLUMN).is_some();
+        let of_lines = if has_lines { n_bytes } else { 0 };
+        let of_columns = if n_read == 0 { n_bytes / 20 } else { n_bytes / n_all * n_read.min(n_all) };
+        return Some(of_lines.saturating_add(of_columns));
     }
     let [input] = plan.children().try_into().ok()?;
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {

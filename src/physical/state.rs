@@ -265,6 +265,8 @@ fn memory_limit(config: &Config) -> Option<usize> {
 fn runtime(config: &Config, space: Arc<TempSpace>) -> Result<Arc<RuntimeEnv>> {
     const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
     let spilling = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(SpillFiles(space)));
+    // Its own limit is 100 GB, whatever the disk has; ours is the space's.
+    let spilling = spilling.with_max_temp_directory_size(u64::MAX);
     let mut builder = RuntimeEnvBuilder::new().with_disk_manager_builder(spilling);
     if let Some(limit_bytes) = memory_limit(config) {
         // Fair: an operator that can spill gets its share, and cannot starve the others.

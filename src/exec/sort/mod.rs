@@ -23,7 +23,9 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::physical_expr::{LexOrdering, OrderingRequirements, PhysicalExpr};
+use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::execution_plan::{Boundedness, CardinalityEffect, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -36,13 +38,23 @@ use futures::{StreamExt, TryStreamExt};
 use std::fmt;
 use std::sync::Arc;
 
+/// What comes of the partitions of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sorting {
+    /// Each is sorted alone.
+    EachPartition,
+    /// All become one.
+    IntoOne,
+    /// They are sorted already, and become one.
+    OfSorted,
+}
+
 /// Sorts rows. See the module's text.
 #[derive(Debug)]
 pub struct ExternalSortExec {
     input: Arc<dyn ExecutionPlan>,
     order: LexOrdering,
-    /// All partitions become one; else each is sorted alone.
-    is_merging: bool,
+    sorting: Sorting,
     /// The bytes that a batch given out aims at.
     batch_bytes: usize,
     properties: Arc<PlanProperties>,
@@ -54,7 +66,7 @@ impl ExternalSortExec {
     pub fn try_new(
         input: Arc<dyn ExecutionPlan>,
         order: LexOrdering,
-        is_merging: bool,
+        sorting: Sorting,
         batch_bytes: usize,
     ) -> Result<Option<Self>> {
         if !SortKeys::can_compare(&order, &input.schema())? {
@@ -62,11 +74,21 @@ impl ExternalSortExec {
         }
         let mut equivalence = input.equivalence_properties().clone();
         equivalence.reorder(order.clone())?;
-        let partitioning =
-            if is_merging { Partitioning::UnknownPartitioning(1) } else { input.output_partitioning().clone() };
+        let partitioning = match sorting {
+            Sorting::EachPartition => input.output_partitioning().clone(),
+            Sorting::IntoOne | Sorting::OfSorted => Partitioning::UnknownPartitioning(1),
+        };
         let properties = PlanProperties::new(equivalence, partitioning, EmissionType::Final, Boundedness::Bounded);
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
-        Ok(Some(Self { input, order, is_merging, batch_bytes, properties, metrics }))
+        Ok(Some(Self { input, order, sorting, batch_bytes, properties, metrics }))
+    }
+
+    /// The partitions, each of which works while the others do.
+    fn sorted_inputs(&self, n_inputs: usize, context: &Arc<TaskContext>) -> Result<Runs> {
+        let rows = |input| Ok(spawn_buffered(self.input.execute(input, Arc::clone(context))?, 1));
+        let on_disk = (0..n_inputs).map(rows).collect::<Result<_>>()?;
+        let reservation = MemoryConsumer::new("ExternalSort").register(context.memory_pool());
+        Ok(Runs { in_memory: None, on_disk, reservation })
     }
 
     fn collector(&self, input: usize, context: &TaskContext) -> Result<Collector> {
@@ -77,7 +99,11 @@ impl ExternalSortExec {
 impl DisplayAs for ExternalSortExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "ExternalSortExec: {}", self.order)?;
-        if self.is_merging { Ok(()) } else { write!(f, ", each partition") }
+        match self.sorting {
+            Sorting::EachPartition => write!(f, ", each partition"),
+            Sorting::IntoOne => Ok(()),
+            Sorting::OfSorted => write!(f, ", of sorted partitions"),
+        }
     }
 }
 
@@ -105,6 +131,11 @@ impl ExecutionPlan for ExternalSortExec {
         Ok(recursion)
     }
 
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        let is_required = self.sorting == Sorting::OfSorted;
+        vec![is_required.then(|| OrderingRequirements::from(self.order.clone()))]
+    }
+
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
@@ -117,7 +148,7 @@ impl ExecutionPlan for ExternalSortExec {
         let Ok([input]) = <[Arc<dyn ExecutionPlan>; 1]>::try_from(children) else {
             return Err(crate::bug!("a sort takes one input").into());
         };
-        match Self::try_new(input, self.order.clone(), self.is_merging, self.batch_bytes)? {
+        match Self::try_new(input, self.order.clone(), self.sorting, self.batch_bytes)? {
             Some(sort) => Ok(Arc::new(sort)),
             None => Err(crate::bug!("the keys of a sort have changed").into()),
         }
@@ -129,7 +160,16 @@ impl ExecutionPlan for ExternalSortExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let n_inputs = self.input.output_partitioning().partition_count();
-        let inputs = if self.is_merging { 0..n_inputs } else { partition..partition + 1 };
+        let inputs = match self.sorting {
+            Sorting::EachPartition => partition..partition + 1,
+            Sorting::IntoOne => 0..n_inputs,
+            Sorting::OfSorted if n_inputs == 1 => return self.input.execute(0, context),
+            Sorting::OfSorted => 0..0,
+        };
+        let sorted = match self.sorting {
+            Sorting::OfSorted => Some(self.sorted_inputs(n_inputs, &context)?),
+            _ => None,
+        };
         let mut collecting = Vec::with_capacity(inputs.len());
         for input in inputs {
             let rows = self.input.execute(input, Arc::clone(&context))?;
@@ -139,15 +179,16 @@ impl ExecutionPlan for ExternalSortExec {
         let schema = self.schema();
         let limits = (context.session_config().batch_size(), self.batch_bytes);
         let (order, result_schema) = (self.order.clone(), schema.clone());
-        let sorted = once(async move {
-            let mut runs = Vec::with_capacity(collecting.len());
+        let merged = once(async move {
+            let mut runs = Vec::with_capacity(collecting.len() + 1);
+            runs.extend(sorted);
             for collected in collecting {
                 runs.push(collected.join().await.map_err(|died| crate::bug!("a sort ended early: {died}"))??);
             }
             let merge = Merge::new(runs, SortKeys::new(&order, &result_schema)?, result_schema, limits).await?;
             Ok::<_, DataFusionError>(try_unfold((merge, baseline), next_batch))
         });
-        let batches = sorted.try_flatten();
+        let batches = merged.try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
 

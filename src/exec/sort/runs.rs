@@ -49,6 +49,7 @@ pub(super) struct SpilledRun {
 /// What is left of a partition: its rows in order, and the memory that is claimed for merging them.
 pub(super) struct Runs {
     pub in_memory: Option<SortedRows>,
+    /// Or where else sorted batches come from one after the other.
     pub on_disk: Vec<SendableRecordBatchStream>,
     pub reservation: MemoryReservation,
 }

@@ -45,7 +45,7 @@ fn sorted(
     let source = MemorySourceConfig::try_new_exec(partitions, schema, None).unwrap();
     let order = LexOrdering::new(keys).unwrap();
     let sort: Arc<dyn ExecutionPlan> =
-        Arc::new(ExternalSortExec::try_new(source, order, true, 20_000).unwrap().unwrap());
+        Arc::new(ExternalSortExec::try_new(source, order, Sorting::IntoOne, 20_000).unwrap().unwrap());
     let pool = Arc::new(FairSpillPool::new(memory_bytes));
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().unwrap();
     let config = SessionConfig::new().with_target_partitions(2);
@@ -83,6 +83,25 @@ fn rows_beyond_memory_come_in_the_order_of_rows_in_memory() {
         assert!(beyond == all, "{memory_bytes}");
         assert!(n_spills > 0 && sizes.iter().all(|bytes| *bytes <= 20_000), "{memory_bytes}: {sizes:?}");
     }
+}
+
+#[test]
+fn partitions_that_are_sorted_are_merged_as_if_they_were_sorted_together() {
+    let partitions = [partition(1, 1000, 20), partition(2, 700, 20)];
+    let keys = || vec![key("text", 1, false), key("key", 0, true)];
+    let (expected, ..) = sorted(&partitions, keys(), 1 << 30);
+    let source = MemorySourceConfig::try_new_exec(&partitions, partitions[0][0].schema(), None).unwrap();
+    let order = LexOrdering::new(keys()).unwrap();
+    let sort = |input, sorting| -> Arc<dyn ExecutionPlan> {
+        Arc::new(ExternalSortExec::try_new(input, order.clone(), sorting, 20_000).unwrap().unwrap())
+    };
+    let plan = sort(sort(source, Sorting::EachPartition), Sorting::OfSorted);
+    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let batches = tokio.block_on(datafusion::physical_plan::collect(plan, SessionContext::new().task_ctx())).unwrap();
+    let texts = batches.iter().flat_map(|batch| {
+        batch.column(1).as_string::<i32>().iter().map(|text| text.unwrap().to_string()).collect::<Vec<_>>()
+    });
+    assert!(texts.eq(expected.into_iter().map(|row| row.1)));
 }
 
 #[test]
