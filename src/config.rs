@@ -129,13 +129,12 @@ impl std::fmt::Display for MaxRejects {
 
 /// Our optimizer rules that change only how fast an answer comes, as EXPLAIN names them. All others are needed for right
 /// answers, such as the order of the rows, and cannot be left out.
-pub const OPTIONAL_RULES: [&str; 8] = [
+pub const OPTIONAL_RULES: [&str; 7] = [
     "FlattenAliases",
     "FilterBeforeDedup",
     "OnePass",
     "GatherInOrder",
     "SortBeyondMemory",
-    "JoinBeyondMemory",
     "YieldInJoins",
     "PlaceOperators",
 ];

@@ -183,7 +183,8 @@ fn physical_rules(
     let mut rules = rules_for_right_answers();
     let join: Rule = Arc::new(JoinBeyondMemory { memory_limit_bytes });
     let sorting = rules.iter().position(|rule| rule.name() == "FenceSorts").unwrap_or(0);
-    rules.splice(sorting..sorting, Some(join).filter(is_used));
+    // What does not fit any other way is not left out.
+    rules.insert(sorting, join);
     let before = if is_used(&one_pass) {
         one_pass
     } else {
