@@ -39,6 +39,7 @@ mod suite {
     mod round_trip;
     mod signals;
     mod splits;
+    mod stores;
     mod tidy;
     mod under_nulls;
     mod visible;

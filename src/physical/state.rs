@@ -19,7 +19,7 @@ use crate::optimizer::{
     RetypeOuterColumns,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
-use crate::store::{TempSpace, most_of_free_memory};
+use crate::store::{TempSpace, limit_read_ahead, most_of_free_memory};
 use crate::verbs::dedup::first_rows;
 use crate::{Config, Result};
 use arrow::datatypes::SchemaRef;
@@ -263,6 +263,9 @@ fn memory_limit(config: &Config) -> Option<usize> {
     config.memory_limit_bytes.or_else(most_of_free_memory)
 }
 
+/// What is fetched of objects before it is asked for.
+const MAX_READ_AHEAD_BYTES: u64 = 256 << 20;
+
 fn runtime(config: &Config, space: Arc<TempSpace>) -> Result<Arc<RuntimeEnv>> {
     const NAMED_IN_ERRORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
     let spilling = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(SpillFiles(space)));
@@ -270,6 +273,7 @@ fn runtime(config: &Config, space: Arc<TempSpace>) -> Result<Arc<RuntimeEnv>> {
     let spilling = spilling.with_max_temp_directory_size(u64::MAX);
     let mut builder = RuntimeEnvBuilder::new().with_disk_manager_builder(spilling);
     if let Some(limit_bytes) = memory_limit(config) {
+        limit_read_ahead((limit_bytes as u64 / 8).min(MAX_READ_AHEAD_BYTES));
         // Fair: an operator that can spill gets its share, and cannot starve the others.
         let pool = TrackConsumersPool::new(FairSpillPool::new(limit_bytes), NAMED_IN_ERRORS);
         builder = builder.with_memory_pool(Arc::new(pool));

@@ -150,10 +150,10 @@ fn changes_between_runs(expr: &Expr) -> bool {
 
 /// The files of a source, as they are now.
 pub(super) fn files_of(table: &FileTable) -> impl Iterator<Item = InputFile> {
-    table.files().map(|(path, n_bytes, modified)| {
+    table.files().zip(table.versions()).map(|((path, n_bytes, modified), version)| {
         let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
         let modified_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
-        InputFile { path: path.to_string(), n_bytes, modified_ns }
+        InputFile { path: path.to_string(), n_bytes, modified_ns, version: version.map(str::to_string) }
     })
 }
 

@@ -93,7 +93,7 @@ fn input_differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
             Some(after) if after.n_bytes != before.n_bytes => {
                 found.push(format!("'{path}' has {} bytes, and had {}", after.n_bytes, before.n_bytes));
             }
-            Some(after) if after.modified_ns != before.modified_ns => {
+            Some(after) if after != before => {
                 found.push(format!("'{path}' was written since"));
             }
             Some(_) => {}

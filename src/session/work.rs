@@ -331,6 +331,16 @@ fn tidy_up(identity: &Identity, write: &WriteTarget) {
 
 /// What is kept at a claimed place, ready to be gone on with; `None` if this run keeps nothing.
 fn keep(claim: &Claim, attempt: Attempt, identity: &Identity, journal: &Journal) -> Result<Option<KeptWork>> {
+    if claim.is_remote() {
+        return match attempt {
+            Attempt::First => Ok(None),
+            Attempt::Resume | Attempt::Restart => Err(Error::Data(format!(
+                "{}: the work of a run is not kept in object stores, so there is nothing to go on with; run the query again \
+                 without --resume and --restart (a run that did not end left nothing visible)",
+                claim.shown().display()
+            ))),
+        };
+    }
     let kept = KeptWork::of_claim(claim);
     if let Some(share) = kept.shares_under_way()?.first() {
         let place = claim.shown().display();

@@ -38,8 +38,7 @@ struct Staged {
 impl Target {
     /// A file that will be called `name` below the claim's root, and is shown as `path`.
     pub fn create(claim: &Arc<Claim>, name: &Path, path: PathBuf) -> Result<Target> {
-        let staged = claim.stage(name)?;
-        let file = NewFile::create(&staged).map_err(|error| Error::io(&path, error))?;
+        let file = claim.create(name)?;
         let buffered = file.again().map_err(|error| Error::io(&path, error))?;
         let out = Box::new(BufWriter::with_capacity(256 << 10, buffered));
         let staged = Staged { file, name: name.to_path_buf(), _claim: Arc::clone(claim) };

@@ -330,7 +330,7 @@ mod tests {
             assert!(hive.scratch.is_some() && hive.n_open == MAX_OPEN);
             let files = hive.finish().unwrap();
             assert_eq!(files.len() as i64, N_FOLDERS);
-            files.iter().for_each(|file| claim.publish(file.name.as_ref().unwrap()));
+            files.iter().for_each(|file| claim.publish(file.name.as_ref().unwrap()).unwrap());
             outbox.commit().unwrap();
             for written in files {
                 assert_eq!(written.n_rows, 20);

@@ -92,6 +92,9 @@ pub struct InputFile {
     pub n_bytes: u64,
     /// When it was last written, in nanoseconds since 1970.
     pub modified_ns: Option<u64>,
+    /// Its version, if it is an object of a store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// A step of the funnel.
@@ -255,7 +258,7 @@ impl StagedOutput {
         }
         for file in &self.files {
             let Some(name) = &file.name else { return Err(bug!("{} was not staged", file.path.display())) };
-            claim.publish(name);
+            claim.publish(name)?;
             let path = name.to_string_lossy().into_owned();
             let xxh3_128 = Some(file.xxh3_128.clone());
             listed.push(ManifestFile { path, n_rows: file.n_rows, n_bytes: file.n_bytes, xxh3_128 });
@@ -265,8 +268,7 @@ impl StagedOutput {
         let mut target = Target::create(claim, &manifest_name, claim.root().join(&manifest_name))?;
         target.append(&text)?;
         target.complete(0)?;
-        claim.publish_last(&manifest_name);
-        Ok(())
+        claim.publish_last(&manifest_name)
     }
 }
 

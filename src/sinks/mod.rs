@@ -41,7 +41,7 @@ pub(crate) use scratch::{Extent, Scratch};
 pub use source_lines::{OutputColumn, SourceLines};
 pub use spec::SinkSpec;
 pub use verify::{OutputVerification, verify};
-pub(crate) use verify::{check_complete, is_of_output};
+pub(crate) use verify::{check_complete, check_complete_list, is_of_output};
 
 use crate::store::{self, Claim, Location, Outbox, settle_around};
 use crate::{Error, Result, bug};

@@ -6,7 +6,7 @@
 use super::options::{Compression, Format, SinkOptions};
 use super::source_lines::SourceLines;
 use super::validate::SinkProblem;
-use crate::store::{self, Kind};
+use crate::store::{self, Kind, Scheme, plain, scheme_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -171,12 +171,19 @@ impl SinkSpec {
         if location == "-" {
             return Ok(Destination::Stdout);
         }
-        if let Some((scheme, _)) = location.split_once("://") {
-            return Err(SinkProblem::at_location(format!(
-                "cannot write to `{scheme}://`: only local files and folders"
-            )));
-        }
         let path = PathBuf::from(location);
+        match (scheme_of(&path), location.split_once("://")) {
+            (Some(Scheme::S3 | Scheme::Gs | Scheme::Az), _) if location.ends_with('/') => {
+                return Ok(Destination::Folder(plain(&path)));
+            }
+            (Some(Scheme::S3 | Scheme::Gs | Scheme::Az), _) => return Ok(Destination::File(path)),
+            (_, Some((scheme, _))) => {
+                return Err(SinkProblem::at_location(format!(
+                    "cannot write to `{scheme}://`: only to local files and folders, and to s3://, gs:// and az://"
+                )));
+            }
+            (_, None) => {}
+        }
         let kind = store::stat(&path).ok().map(|found| found.kind);
         if location.ends_with('/') {
             return match kind {
@@ -300,7 +307,7 @@ mod tests {
             ("none/x.jsonl", &[("compression", "snappy")], "choose one of none, gzip, zstd, bzip2, xz"),
             ("none/x.parquet", &[("compression", "xz")], "choose one of none, snappy"),
             ("none/x.parquet.zst", &[], "compressed inside"),
-            ("s3://bucket/x.jsonl", &[], "only local files"),
+            ("hf://datasets/a/b/x.jsonl", &[], "only to local files"),
             ("", &[], "needs a file"),
             ("/dev", &[("format", "csv")], "write `/dev/`"),
         ] {

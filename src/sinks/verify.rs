@@ -5,7 +5,7 @@ use super::file::hash_file;
 use super::manifest::{Kind, MANIFEST, Manifest, ManifestFile, manifest_of_file};
 use crate::store::{self, AREA, real_path, settle_around};
 use crate::{Error, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 /// What was found out about an output.
@@ -89,15 +89,31 @@ pub(crate) fn check_complete<'p>(folder: &Path, found: impl Iterator<Item = &'p 
     Ok(())
 }
 
+/// The same for a folder of a store, with everything in it that is there.
+pub(crate) fn check_complete_list(folder: &Path, found: &[&Path]) -> Result<(), String> {
+    let there: HashSet<&Path> = found.iter().copied().collect();
+    let is_there = |path: &Path| there.contains(path);
+    for above in store::folders_around(folder) {
+        check_listed(above, folder, &is_there)?;
+    }
+    let is_manifest = |path: &&&Path| path.file_name().is_some_and(|name| name == MANIFEST);
+    let nested = found.iter().filter(is_manifest).filter_map(|manifest| manifest.parent());
+    nested.filter(|within| *within != folder).try_for_each(|within| check_listed(within, within, &is_there))
+}
+
 /// Whether a file is part of an output, or was until a run began to replace it.
 pub(crate) fn is_of_output(path: &Path) -> bool {
     let path = real_path(path);
     let is_place = |folder: &Path| store::exists(&folder.join(AREA)) || Manifest::of_folder(folder).is_some();
-    store::exists(&manifest_of_file(&path)) || path.ancestors().skip(1).any(is_place)
+    store::exists(&manifest_of_file(&path)) || store::folders_around(&path).skip(1).any(is_place)
 }
 
 /// Whether the files of `folder`'s manifest that lie in `part` are there.
 fn check_manifest(folder: &Path, part: &Path) -> Result<(), String> {
+    check_listed(folder, part, &store::exists)
+}
+
+fn check_listed(folder: &Path, part: &Path, is_there: &dyn Fn(&Path) -> bool) -> Result<(), String> {
     let Some(manifest) = Manifest::of_folder(folder) else { return Ok(()) };
     let place = folder.display();
     let help = "write it again with WITH (overwrite = true), or read what is there by a glob such as '*.jsonl'";
@@ -105,7 +121,7 @@ fn check_manifest(folder: &Path, part: &Path) -> Result<(), String> {
         return Err(format!("'{place}' is not complete: the run that wrote it was cut short\n{help}"));
     }
     let mut listed = manifest.files.iter().map(|file| (file, folder.join(&file.path)));
-    match listed.find(|(_, path)| path.starts_with(part) && !store::exists(path)) {
+    match listed.find(|(_, path)| path.starts_with(part) && !is_there(path)) {
         Some((file, _)) => {
             Err(format!("'{place}' is not complete: its manifest lists `{}`, which is missing\n{help}", file.path))
         }

@@ -4,10 +4,10 @@
 //! several bzip2 or xz streams. Bytes are counted as they are on disk.
 
 use super::decoders::{Explained, InSteps, Unxz, zstd_decoder};
+use super::discover::SourceFile;
 use super::spec::Compression;
 use crate::store::StoredFile;
 use std::io::{self, BufReader, Chain, Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,13 +50,13 @@ impl<R: Read> Read for Counted<R> {
 ///
 /// No decoder takes a larger window than `max_window_bytes`, or the usual one if that is larger.
 pub(crate) fn open_file(
-    path: &Path,
+    source: &SourceFile,
+    file: StoredFile,
     compression: Option<Compression>,
     count: &ByteCount,
     max_window_bytes: u64,
 ) -> io::Result<ByteStream> {
-    let from_ending = || path.file_name().and_then(|name| Compression::of_file_name(&name.to_string_lossy()).1);
-    unpack(StoredFile::open(path)?, compression.or_else(from_ending), count, max_window_bytes)
+    unpack(file, compression.or(Compression::of_file_name(&source.name).1), count, max_window_bytes)
 }
 
 /// Unpacks a stream; without a given compression its first bytes decide.

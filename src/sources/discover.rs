@@ -4,17 +4,19 @@
 //! (a relative location gives relative paths), so that `_file` and row positions do not depend on the machine.
 //! Not here: what is inside the files.
 
+use super::objects::discover_objects;
 use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::sinks::check_complete;
 use crate::store::{
-    NoMatch, data_below, exists, is_file, is_folder, matching, names_in, real_path, settle_around, settle_within,
-    shown_path, stat,
+    Known, NoMatch, StoredFile, data_below, exists, is_file, is_folder, is_remote, matching, names_in, real_path,
+    settle_around, settle_within, shown_path, stat,
 };
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -29,8 +31,21 @@ pub(crate) struct SourceFile {
     pub size_bytes: u64,
     /// When it was last written, where the disk tells.
     pub modified: Option<SystemTime>,
+    /// The version of the object that it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
     /// `key=value` folders on the way to it.
     pub partitions: Vec<(String, Option<String>)>,
+}
+
+impl SourceFile {
+    /// Opens it to be read. An object is not asked for what is known of it already.
+    pub fn open(&self) -> io::Result<StoredFile> {
+        match is_remote(&self.path) {
+            true => StoredFile::open_known(&self.path, Known { n_bytes: self.size_bytes, etag: self.etag.clone() }),
+            false => StoredFile::open(&self.path),
+        }
+    }
 }
 
 /// The files of a source and the one format they share.
@@ -45,6 +60,9 @@ pub(crate) struct Discovered {
 /// What a run has committed is carried out first. If files came or went meanwhile by another commit, they are looked for
 /// once more, so that those found are of one run.
 pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
+    if is_remote(Path::new(&spec.location)) {
+        return discover_objects(spec);
+    }
     let base = base_of(&spec.location);
     for _ in 0..N_LOOKS {
         settle_around(&base)?;
@@ -71,7 +89,7 @@ pub(crate) fn discover(spec: &SourceSpec) -> Result<Discovered> {
 }
 
 /// How often files are looked for while others replace them.
-const N_LOOKS: usize = 20;
+pub(super) const N_LOOKS: usize = 20;
 
 /// The part of a location before its first wildcard.
 fn base_of(location: &str) -> PathBuf {
@@ -114,7 +132,7 @@ fn source_file(path: PathBuf, in_many: bool) -> Result<SourceFile> {
     let found = stat(&path).map_err(|e| Error::io(&path, e))?;
     let (size_bytes, modified) = (found.n_bytes, found.modified);
     let partitions = if in_many { hive_partitions(&path) } else { Vec::new() };
-    Ok(SourceFile { name: shown_path(&path), path, size_bytes, modified, partitions })
+    Ok(SourceFile { name: shown_path(&path), path, size_bytes, modified, etag: None, partitions })
 }
 
 fn walk_folder(root: &Path) -> Result<Vec<SourceFile>> {
@@ -146,7 +164,7 @@ fn match_glob(pattern: &str) -> Result<Vec<SourceFile>> {
 
 /// Whether a file that a pattern matches is no data: a name on the way to it begins with `_` (a manifest, say), and the
 /// pattern does not say so there. `glob` itself minds the names that begin with `.`.
-fn is_hidden_from(path: &Path, pattern: &str) -> bool {
+pub(super) fn is_hidden_from(path: &Path, pattern: &str) -> bool {
     let names = |path: &Path| -> Vec<String> {
         let parts = path.components().filter(|part| *part != Component::CurDir);
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
@@ -214,7 +232,7 @@ fn format_of(file: &SourceFile) -> Option<Format> {
 }
 
 /// The format of files that were named one by one or by a glob: all of them are meant.
-fn one_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
+pub(super) fn one_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
     if let Some(format) = spec.options.format {
         return Ok(format);
     }
@@ -229,7 +247,7 @@ fn one_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
 }
 
 /// In a folder, files of unknown endings lie about; a set format picks its own files.
-fn choose_in_folder(spec: &SourceSpec, found: Vec<SourceFile>) -> Result<Discovered> {
+pub(super) fn choose_in_folder(spec: &SourceSpec, found: Vec<SourceFile>) -> Result<Discovered> {
     let shown = &spec.location;
     if found.is_empty() {
         return Err(Error::Data(format!(
@@ -275,7 +293,7 @@ fn same_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {
 }
 
 /// `lang=en/year=2024` on the way to a file. The file's own name does not count.
-fn hive_partitions(path: &Path) -> Vec<(String, Option<String>)> {
+pub(super) fn hive_partitions(path: &Path) -> Vec<(String, Option<String>)> {
     let mut partitions: Vec<(String, Option<String>)> = Vec::new();
     for part in path.parent().into_iter().flat_map(Path::components) {
         let part = part.as_os_str().to_string_lossy();

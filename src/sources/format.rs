@@ -18,15 +18,16 @@ use super::queue::{Cancelled, UnitSender};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use super::split::{Extent, Piece, Splits};
+use super::warm::{MAX_WARM, WarmFiles};
 use crate::sinks::is_of_output;
-use crate::store::{Stat, StoredFile, most_of_free_memory, stat};
+use crate::store::{FoundObject, Stat, StoredFile, is_remote, most_of_free_memory, object, outage, stat};
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_optimizer::pruning::PruningPredicate;
 use datafusion::physical_plan::metrics::Count;
 use std::fmt::Debug;
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -180,6 +181,8 @@ pub(crate) struct Input {
     pub adapt: Adapt,
     /// Beginnings that were read to learn the columns.
     pub heads: HeldHeads,
+    /// Objects that are on their way.
+    pub warm: WarmFiles,
     /// Standard input in place of the (one) file.
     pub stdin: Option<StdinOnce>,
     /// What is read at a time, and by one partition.
@@ -227,6 +230,7 @@ impl Input {
             max_window_bytes: max_window_bytes(None, std::thread::available_parallelism().map_or(1, NonZero::get)),
             adapt,
             heads: HeldHeads::default(),
+            warm: WarmFiles::default(),
             stdin: None,
             splits: Splits { pieces, ranges },
             counts: LineCounts::default(),
@@ -253,9 +257,17 @@ impl Input {
             });
         }
         let Piece { file, extent, .. } = self.splits.pieces[piece];
+        self.warm_after(piece);
         let opened = match extent {
             Extent::Bytes { start, end } => self.open_range(piece, file, start, end),
-            _ => self.heads.take(file, &self.files[file].path).map_or_else(|| self.open_anew(file), Ok),
+            _ => {
+                let warm = self.warm.take(piece);
+                let open = || match warm {
+                    Some(stored) => self.open_stored(file, stored),
+                    None => self.open_anew(file),
+                };
+                self.heads.take(file, &self.files[file]).map_or_else(open, Ok)
+            }
         };
         self.check_not_replaced(piece)?;
         Ok(opened)
@@ -266,16 +278,55 @@ impl Input {
     pub fn check_not_replaced(&self, piece: usize) -> Result<()> {
         let SourceFile { path, name, size_bytes, modified, .. } = self.file_of(piece);
         let is_same = |now: Stat| now.n_bytes == *size_bytes && now.modified == *modified;
+        // Of an object no other version is read; `check_object` asks when reading has failed.
+        if is_remote(path) {
+            return Ok(());
+        }
         if modified.is_none() || stat(path).is_ok_and(is_same) || !is_of_output(path) {
             return Ok(());
         }
         Err(Error::Data(format!("'{name}' was replaced by another run while it was being read; run the query again")))
     }
 
+    /// What is wrong with an object that could not be read to its end, if the run must not go on: nobody answers for it, or
+    /// another run has replaced the output that it is part of.
+    fn check_object(&self, piece: usize) -> Result<()> {
+        let SourceFile { path, name, size_bytes, modified, etag, .. } = self.file_of(piece);
+        if !is_remote(path) {
+            return Ok(());
+        }
+        if let Some(why) = outage(path) {
+            return Err(Error::Data(format!("{name}: {why}; the store cannot be reached, so the run ends here")));
+        }
+        let is_same =
+            |now: &FoundObject| now.stat.n_bytes == *size_bytes && now.stat.modified == *modified && now.etag == *etag;
+        match object(path) {
+            Ok(now) if is_same(&now) => Ok(()),
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+                Err(Error::io(path, error))
+            }
+            _ if is_of_output(path) => Err(Error::Data(format!(
+                "'{name}' was replaced by another run while it was being read; run the query again"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Small objects are asked for some before it is their turn: each takes a while to answer.
+    fn warm_after(&self, piece: usize) {
+        if !is_remote(&self.file_of(piece).path) {
+            return;
+        }
+        let split = self.splits.ranges.partition_point(|range| range.end <= piece);
+        let end = self.splits.ranges.get(split).map_or(piece, |range| range.end);
+        let next = (piece + 1..end).take(MAX_WARM).filter(|next| self.splits.pieces[*next].extent == Extent::Whole);
+        next.for_each(|next| self.warm.open(next, self.file_of(next)));
+    }
+
     /// The lines that belong to a range of a file.
     fn open_range(&self, piece: usize, file: usize, start: u64, end: u64) -> io::Result<Opened> {
         let count = ByteCount::default();
-        let mut source = StoredFile::open(&self.files[file].path)?;
+        let source = self.files[file].open()?.within(start, end);
         let compression = self.compression_of(file).unwrap_or(Compression::None);
         let stream: ByteStream = if compression == Compression::None {
             let ends = match self.delimiter {
@@ -286,7 +337,6 @@ impl Input {
                 }
                 None => LineEnds::LineFeeds,
             };
-            source.seek(SeekFrom::Start(start))?;
             let range = PlainRange { stream: count.of(source), left: end - start };
             Box::new(OwnLines::new(range, ends, start == 0))
         } else {
@@ -298,15 +348,20 @@ impl Input {
 
     /// Opens a file, whatever was read of it before.
     pub fn open_anew(&self, file: usize) -> io::Result<Opened> {
-        let SourceFile { path, name, .. } = &self.files[file];
+        self.open_stored(file, self.files[file].open()?)
+    }
+
+    /// The same of a file that is open.
+    pub fn open_stored(&self, file: usize, stored: StoredFile) -> io::Result<Opened> {
+        let source = &self.files[file];
         let count = ByteCount::default();
-        let stream = open_file(path, self.compression, &count, self.max_window_bytes)?;
-        Ok(Opened { stream: (self.adapt)(name, stream)?, count })
+        let stream = open_file(source, stored, self.compression, &count, self.max_window_bytes)?;
+        Ok(Opened { stream: (self.adapt)(&source.name, stream)?, count })
     }
 
     /// Whether a file is packed, as its name, the query or its first bytes tell.
     pub fn is_packed(&self, file: usize) -> io::Result<bool> {
-        let found = || StoredFile::open(&self.files[file].path).and_then(|file| Compression::of_file(&file));
+        let found = || self.files[file].open().and_then(|file| Compression::of_file(&file));
         Ok(self.compression_of(file).map_or_else(found, Ok)? != Compression::None)
     }
 
@@ -352,6 +407,9 @@ impl Scan {
 
     /// Sets a piece of input aside.
     pub fn reject(&self, at: InputPosition, kind: RejectKind, reason: String, raw: Vec<u8>) -> Result<()> {
+        if kind == RejectKind::Unreadable {
+            self.input.check_object(at.piece)?;
+        }
         // Only now is it worth knowing what comes before the piece in its file.
         let before = self.input.counts.before(&self.input, at.piece)?;
         let (line, byte_offset) = (before.lines + at.line, before.bytes + at.byte_offset);

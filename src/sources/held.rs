@@ -9,14 +9,14 @@
 //! a query may name any number of sources.
 
 use super::compression::{ByteCount, ByteStream};
+use super::discover::SourceFile;
 use super::format::Opened;
 use super::sample::Head;
 use super::spec::Compression;
-use crate::store::stat;
+use crate::store::{is_remote, stat};
 use std::collections::HashMap;
 use std::fmt::{Debug, Formatter};
 use std::io::{self, Cursor, Read};
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -46,8 +46,12 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(path: &Path) -> io::Result<Self> {
-        let found = stat(path)?;
+    /// Of an object what its list has said: no other version of it is read anyhow.
+    pub fn of(source: &SourceFile) -> io::Result<Self> {
+        if is_remote(&source.path) {
+            return Ok(Self { n_bytes: source.size_bytes, modified: source.modified });
+        }
+        let found = stat(&source.path)?;
         Ok(Self { n_bytes: found.n_bytes, modified: found.modified })
     }
 }
@@ -82,9 +86,9 @@ impl HeldHeads {
     }
 
     /// The file from its first byte, if its beginning was kept, nobody has taken it, and the file is still the same.
-    pub fn take(&self, file: usize, path: &Path) -> Option<Opened> {
+    pub fn take(&self, file: usize, source: &SourceFile) -> Option<Opened> {
         let (bytes, rest) = self.lock().remove(&file)?;
-        if Stamp::of(path).ok()? != rest.stamp {
+        if Stamp::of(source).ok()? != rest.stamp {
             return None;
         }
         let Rest { stream, count, claim, .. } = rest;
@@ -171,6 +175,7 @@ mod tests {
     use crate::sources::spec::SourceSpec;
     use std::fs;
     use std::io::Write;
+    use std::path::Path;
 
     const TEXT: &str = "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n";
 
@@ -195,13 +200,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for sample_bytes in [1, 9, 1000] {
             let input = sampled(folder.path(), &packed(), sample_bytes, MAX_HELD_BYTES);
-            let path = &input.files[0].path;
-            let mut opened = input.heads.take(0, path).unwrap();
+            let mut opened = input.heads.take(0, &input.files[0]).unwrap();
             let mut text = String::new();
             opened.stream.read_to_string(&mut text).unwrap();
             assert_eq!(text, TEXT, "{sample_bytes}");
             assert_eq!(opened.count.take(), packed().len() as u64, "bytes count once");
-            assert!(input.heads.take(0, path).is_none());
+            assert!(input.heads.take(0, &input.files[0]).is_none());
             assert!(input.open(0).unwrap().is_ok(), "the next one opens the file again");
         }
     }
@@ -222,7 +226,7 @@ mod tests {
         let cut_off = &packed()[..packed().len() - 4];
         for (bytes, max_held_bytes) in [(cut_off, MAX_HELD_BYTES), (&packed(), 10)] {
             let input = sampled(folder.path(), bytes, 1000, max_held_bytes);
-            assert!(input.heads.take(0, &input.files[0].path).is_none());
+            assert!(input.heads.take(0, &input.files[0]).is_none());
         }
     }
 }

@@ -15,7 +15,6 @@ use super::members::can_cut;
 use super::queue::UnitSender;
 use super::rejects::RejectKind;
 use super::split::{Extent, byte_ranges};
-use crate::store::StoredFile;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::str::Utf8Error;
@@ -202,7 +201,7 @@ impl LineCutter {
 /// How a file of lines is cut: anywhere if it is not packed, between members if they can be found.
 pub(crate) fn cut_lines(input: &Input, file: usize, block_bytes: u64) -> Vec<Extent> {
     let source = &input.files[file];
-    let between_members = |packed| can_cut(&StoredFile::open(&source.path)?, packed, block_bytes);
+    let between_members = |packed| can_cut(&source.open()?, packed, block_bytes);
     let is_cuttable = match (input.is_packed(file), input.compression_of(file)) {
         (Ok(false), _) => true,
         // Packed, and its name does not tell how: then members are not looked for.

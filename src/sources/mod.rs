@@ -25,6 +25,7 @@ mod line_counts;
 mod line_fields;
 mod lines;
 mod members;
+mod objects;
 mod origin;
 mod own_lines;
 mod parquet;
@@ -39,6 +40,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod warm;
 mod widen;
 
 pub(crate) use json::fits as json_fits;
@@ -56,7 +58,7 @@ pub use table::{
     is_position,
 };
 
-use crate::store::{Kind, StoredFile, stat};
+use crate::store::{Kind, StoredFile, is_remote, stat};
 use crate::{Config, Error, Result};
 use compression::{ByteCount, ByteStream, unpack};
 use discover::{Discovered, SourceFile, discover};
@@ -74,7 +76,8 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
         return open_stream(spec, config, Box::new(std::io::stdin()));
     }
     // A pipe gives its bytes once: it is opened once.
-    if stat(Path::new(&spec.location)).is_ok_and(|found| found.kind == Kind::Stream) {
+    let location = Path::new(&spec.location);
+    if !is_remote(location) && stat(location).is_ok_and(|found| found.kind == Kind::Stream) {
         let stream = StoredFile::open(Path::new(&spec.location)).map_err(|error| Error::io(&spec.location, error))?;
         return open_stream(spec, config, Box::new(stream));
     }
@@ -121,6 +124,7 @@ fn open_stream(spec: &SourceSpec, config: &Config, stream: ByteStream) -> Result
         name: name.into(),
         size_bytes: 0,
         modified: None,
+        etag: None,
         partitions: Vec::new(),
     }];
     let reader = reader(spec, format, &files, Some(&sample))?;

@@ -10,7 +10,7 @@ use super::guarded::guarded;
 use super::prune::groups_to_read;
 use super::queue::UnitSender;
 use super::split::Extent;
-use crate::store::StoredFile;
+use super::warm::for_each_file;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -30,7 +30,7 @@ pub(crate) struct ParquetReader {
 }
 
 fn load(source: &SourceFile) -> Result<ArrowReaderMetadata, String> {
-    let file = StoredFile::open(&source.path).map_err(|error| error.to_string())?;
+    let file = source.open().map_err(|error| error.to_string())?;
     let load = |options: ArrowReaderOptions| guarded(|| ArrowReaderMetadata::load(&file, options));
     // Writers of Arrow put their schema into the footer too; if that is broken, the file's own columns say nearly the same.
     let plain = |error: String| load(ArrowReaderOptions::default().with_skip_arrow_metadata(true)).map_err(|_| error);
@@ -72,8 +72,9 @@ impl ParquetReader {
         let mut failure = None;
         let mut n_readable = 0;
         let mut groups = vec![Vec::new(); files.len()];
-        for (source, groups) in files.iter().zip(&mut groups) {
-            match load(source) {
+        let loaded = for_each_file(files, load);
+        for ((source, groups), loaded) in files.iter().zip(&mut groups).zip(loaded) {
+            match loaded {
                 Ok(metadata) => {
                     n_readable += 1;
                     union.add(&source.name, metadata.schema())?;
@@ -184,17 +185,21 @@ fn open_row_group(
     metadata: ArrowReaderMetadata,
     wanted: &[(String, DataType)],
 ) -> Result<ParquetRecordBatchReader, String> {
-    let source = StoredFile::open(&scan.input.file_of(piece).path).map_err(|error| error.to_string())?;
+    let source = scan.input.file_of(piece).open().map_err(|error| error.to_string())?;
     let roots: Vec<usize> = wanted.iter().filter_map(|(name, _)| metadata.schema().index_of(name).ok()).collect();
     let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
     let group = metadata.metadata().row_group(row_group);
     check_group(group)?;
     let mut packed_bytes = 0;
     let mut unpacked_bytes = 0;
+    let mut ranges = vec![];
     for (_, column) in group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+        let (start, n_bytes) = column.byte_range();
+        ranges.push(start..start.saturating_add(n_bytes));
         packed_bytes += column.compressed_size().max(0) as usize;
         unpacked_bytes += column.uncompressed_size().max(0) as usize;
     }
+    source.plan(ranges);
     scan.counters.bytes_scanned.add(packed_bytes);
     let batch_rows =
         rows_per_batch(unpacked_bytes, group.num_rows().max(0) as usize, scan.batch_rows, scan.batch_bytes);

@@ -4,10 +4,13 @@
 //! the sample is exhaustive: nothing can come later that was not seen.
 
 use super::compression::ByteStream;
+use super::discover::SourceFile;
 use super::format::Input;
 use super::held::{Rest, Stamp};
+use crate::store::{StoredFile, is_remote};
 use crate::{Error, Result};
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{self, Read};
 
 /// More files than this are sampled by taking some of them, spread over all.
 const MAX_SAMPLED_FILES: usize = 1000;
@@ -15,6 +18,8 @@ const MAX_SAMPLED_FILES: usize = 1000;
 const MAX_FIRST_LINE_BYTES: usize = 1 << 30;
 /// Packed text is rarely more than this many times larger unpacked.
 const LIKELY_PACKING: usize = 6;
+/// Files that are opened before it is their turn: an object takes a while to answer. Local files are opened in turn.
+const MAX_WARM: usize = 32;
 const MAX_STEP_BYTES: usize = 8 << 20;
 
 /// The beginning of one file, unpacked.
@@ -72,6 +77,13 @@ impl Head {
     }
 }
 
+/// A file whose first bytes are on their way, if it has to be waited for.
+fn open_warm(source: &SourceFile) -> io::Result<StoredFile> {
+    let file = source.open()?;
+    file.warm();
+    Ok(file)
+}
+
 /// Reads the beginnings of a source's files, about `budget_bytes` together. What the process may hold of files until
 /// they are scanned is `max_held_bytes`.
 pub(crate) fn sample(input: &Input, budget_bytes: usize, max_held_bytes: usize) -> Result<Sample> {
@@ -84,15 +96,20 @@ pub(crate) fn sample(input: &Input, budget_bytes: usize, max_held_bytes: usize) 
     let mut heads = Vec::with_capacity(n_chosen);
     // One file of many that cannot be opened is the scan's reject; if none can, there is no table.
     let mut failure = None;
-    for (n_done, file) in chosen.into_iter().enumerate() {
+    let mut upcoming = chosen.iter();
+    let mut warm: VecDeque<io::Result<StoredFile>> = VecDeque::new();
+    for (n_done, file) in chosen.iter().copied().enumerate() {
         let share = budget_left / (n_chosen - n_done);
-        let path = &files[file].path;
+        let source = &files[file];
         // Before it is opened: what changes from here on is seen.
-        let stamp = Stamp::of(path).ok();
-        let mut opened = match input.open_anew(file) {
+        let stamp = Stamp::of(source).ok();
+        let n_warm = if is_remote(&source.path) { MAX_WARM } else { 1 };
+        warm.extend(upcoming.by_ref().take(n_warm - warm.len()).map(|file| open_warm(&files[*file])));
+        let stored = warm.pop_front().unwrap_or_else(|| source.open());
+        let mut opened = match stored.and_then(|stored| input.open_stored(file, stored)) {
             Ok(opened) => opened,
             Err(error) => {
-                failure = failure.or(Some(Error::io(path, error)));
+                failure = failure.or(Some(Error::io(&source.path, error)));
                 continue;
             }
         };

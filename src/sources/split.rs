@@ -204,6 +204,7 @@ mod tests {
                 name: "x".into(),
                 size_bytes: *size,
                 modified: None,
+                etag: None,
                 partitions: Vec::new(),
             })
             .collect();
@@ -250,6 +251,7 @@ mod tests {
                 name: "x".into(),
                 size_bytes,
                 modified: None,
+                etag: None,
                 partitions: Vec::new(),
             })
             .into();

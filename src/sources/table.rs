@@ -219,6 +219,11 @@ impl FileTable {
         self.input.files.iter().map(|file| (file.name.as_str(), file.size_bytes, file.modified))
     }
 
+    /// The versions of its files, where a store tells.
+    pub fn versions(&self) -> impl Iterator<Item = Option<&str>> {
+        self.input.files.iter().map(|file| file.etag.as_deref())
+    }
+
     /// The file and the line of the row at a position.
     pub(crate) fn place_of(&self, position: u64) -> Option<(String, u64)> {
         let (number, row) = origin_of(position);

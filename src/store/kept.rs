@@ -18,6 +18,7 @@ use super::fault;
 use super::location::Location;
 use super::lock::{Lock, lock_file};
 use super::record::read_json;
+use super::remote::is_remote;
 use super::sync_folder;
 use crate::{Error, Result, bug};
 use serde::de::DeserializeOwned;
@@ -37,6 +38,8 @@ const JOURNAL: &str = "journal.json";
 #[derive(Debug, Clone)]
 pub struct KeptWork {
     folder: PathBuf,
+    /// Nothing is kept in a bucket.
+    is_remote: bool,
 }
 
 impl KeptWork {
@@ -47,7 +50,19 @@ impl KeptWork {
 
     /// Of a place, whoever has it.
     pub fn of(location: &Location) -> Self {
-        Self { folder: location.area.join(KEPT) }
+        Self { folder: location.area.join(KEPT), is_remote: is_remote(&location.area) }
+    }
+
+    /// Work is kept in files of this machine, beside the output.
+    fn check_local(&self) -> Result<()> {
+        match self.is_remote {
+            true => Err(Error::Data(format!(
+                "{}: the work of a run is kept beside its output, and not in object stores: --resume, --restart, --shard and \
+                 merge need an output on this machine or on a file system that is shared",
+                self.folder.display()
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Where it is, for messages.
@@ -57,17 +72,22 @@ impl KeptWork {
 
     /// What was noted about the run; `None` if nothing is kept.
     pub fn journal<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        if self.is_remote {
+            return Ok(None);
+        }
         read_json(&self.folder.join(JOURNAL))
     }
 
     /// Notes what the work is of. From here on it stays when the process ends.
     pub fn write_journal(&self, journal: &impl Serialize) -> Result<()> {
+        self.check_local()?;
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         write_synced(&self.folder.join(JOURNAL), journal)
     }
 
     /// The part of this name, made if it is missing.
     pub fn part(&self, name: &str) -> Result<KeptPart> {
+        self.check_local()?;
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         Ok(KeptPart { folder })
@@ -82,6 +102,7 @@ impl KeptWork {
 
     /// Takes one share of the splits for this process; `None` if another process works on it.
     pub fn lock_share(&self, share: &str) -> Result<Option<Lock>> {
+        self.check_local()?;
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         lock_file(&self.folder.join(format!("{share}.lock")))
     }
@@ -102,6 +123,9 @@ impl KeptWork {
 
     /// Nothing of it is needed any more.
     pub fn remove(&self) -> Result<()> {
+        if self.is_remote {
+            return Ok(());
+        }
         // Without its journal it is nobody's, should the rest not go.
         let removed = [fs::remove_file(self.folder.join(JOURNAL)), fs::remove_dir_all(&self.folder)];
         let failed = removed.into_iter().filter_map(io::Result::err).find(|error| error.kind() != ErrorKind::NotFound);

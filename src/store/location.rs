@@ -1,5 +1,6 @@
 //! A place that a run changes: a folder, a single file, or an index; and the hidden folder in it for work under way.
 
+use super::remote::{is_remote, plain};
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,9 @@ impl Location {
 
     /// The same by its real path, which must be there. Two names of one place give one location.
     pub(super) fn resolved(&self) -> Result<Self> {
+        if is_remote(&self.root) {
+            return Ok(self.clone());
+        }
         let root = self.root.canonicalize().map_err(|error| Error::io(&self.root, error))?;
         let moved = |path: &Path| path.strip_prefix(&self.root).map_or_else(|_| path.into(), |rest| root.join(rest));
         let (area, lock) = (moved(&self.area), moved(&self.lock));
@@ -65,6 +69,9 @@ pub(super) fn file_area(path: &Path) -> String {
 
 /// A path without links and `..`, also of what is not there yet.
 pub(crate) fn real_path(path: &Path) -> PathBuf {
+    if is_remote(path) {
+        return plain(path);
+    }
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut missing = vec![];

@@ -6,6 +6,8 @@
 
 use super::files::{exists, is_folder, is_taken};
 use super::location::real_path;
+use super::objects::{is_data, objects_below};
+use super::remote::is_remote;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -133,8 +135,16 @@ fn entries(folder: &Path) -> Result<Vec<OsString>, NoMatch> {
 pub fn data_below(
     folder: &Path,
     follows_links: bool,
-) -> impl Iterator<Item = Result<PathBuf, (PathBuf, io::Error)>> + use<> {
+) -> Box<dyn Iterator<Item = Result<PathBuf, (PathBuf, io::Error)>>> {
     let root = folder.to_path_buf();
+    if is_remote(folder) {
+        return match objects_below(folder) {
+            Ok(found) => {
+                Box::new(found.into_iter().map(|object| object.path).filter(move |path| is_data(&root, path)).map(Ok))
+            }
+            Err(error) => Box::new(std::iter::once(Err((root, error)))),
+        };
+    }
     let start = real_path(folder);
     // A link to a folder that the walk began in leads to everything, once more.
     let leads_out = move |entry: &walkdir::DirEntry| {
@@ -145,7 +155,7 @@ pub fn data_below(
         entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with(['.', '_']) && !leads_out(entry)
     };
     let entries = walkdir::WalkDir::new(folder).follow_links(follows_links).sort_by_file_name().into_iter();
-    entries.filter_entry(is_data).filter_map(move |entry| match entry {
+    Box::new(entries.filter_entry(is_data).filter_map(move |entry| match entry {
         Ok(entry) => (!entry.file_type().is_dir()).then(|| Ok(entry.into_path())),
         // A link to a folder that it is in: everything there comes without it.
         Err(error) if error.loop_ancestor().is_some() => None,
@@ -153,7 +163,7 @@ pub fn data_below(
             let path = error.path().unwrap_or(&root).to_path_buf();
             Some(Err((path, error.into_io_error().unwrap_or_else(|| io::Error::other("it cannot be read")))))
         }
-    })
+    }))
 }
 
 /// A path as text; bytes that are no text are shown by their numbers (`\xff`), so that two names stay two.

@@ -25,17 +25,22 @@ mod kept;
 mod location;
 mod lock;
 mod matching;
+mod new_file;
+mod objects;
 mod outbox;
 mod record;
+mod remote;
 mod settle;
+mod staging;
+mod stored_file;
 mod temp_space;
 #[cfg(test)]
 mod tests;
 
 pub use claim::{Claim, remove_unfinished};
 pub use files::{
-    FileExt, Kind, NewFile, ScratchFile, Stat, StoredFile, create_folder, exists, followed, is_file, is_folder,
-    is_taken, names_in, read, remove, rename, scratch_file, stat, temp_file,
+    FileExt, Kind, ScratchFile, Stat, create_folder, exists, followed, is_file, is_folder, is_taken, names_in, read,
+    remove, rename, scratch_file, stat, temp_file,
 };
 pub(crate) use free_memory::most_of_free_memory;
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
@@ -44,9 +49,14 @@ pub use location::{AREA, Location};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use matching::{NoMatch, data_below, matches, matching, shown_path};
+pub use new_file::NewFile;
+pub use objects::{FoundObject, connect, folders_around, is_data, object, objects_below, objects_matching};
 pub use outbox::Outbox;
+pub(crate) use remote::{Scheme, is_remote, plain, scheme_of};
+pub use remote::{limit_read_ahead, outage};
 pub(crate) use settle::settle_within;
 pub use settle::{settle, settle_around};
+pub use stored_file::{Known, StoredFile};
 pub use temp_space::TempSpace;
 
 use std::collections::BTreeSet;

@@ -2,10 +2,12 @@
 
 use super::claim::{Changes, Claim};
 use super::location::Location;
+use super::objects::connect;
+use super::real_path;
 use super::record::{AnyPath, Part, Record};
-use super::{real_path, sync_folders};
+use super::remote::Completion;
 use crate::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The places of a run and what it has staged there. Dropped without a commit, all of it is gone.
@@ -33,6 +35,7 @@ impl Outbox {
         if let Some(known) = claims.iter().find(|claim| claim.location.area == area) {
             return Ok(Arc::clone(known));
         }
+        connect(&location.shown).map_err(|error| Error::io(&location.shown, error))?;
         let claim = Arc::new(Claim::take(location, &self.run)?);
         claims.push(Arc::clone(&claim));
         Ok(claim)
@@ -46,7 +49,7 @@ impl Outbox {
         let Some(record) = self.record(&claims) else { return Ok(()) };
         claims.iter().for_each(|claim| claim.hold());
         // What the record names must outlive a power cut that the record outlives.
-        sync_folders(&claims.iter().flat_map(|claim| folders_of(claim.staging())).collect());
+        claims.iter().try_for_each(|claim| claim.make_sure())?;
         record.write()?;
         claims.iter().for_each(|claim| claim.mark_committed());
         let done = record.carry_out().and_then(|()| record.remove());
@@ -73,12 +76,15 @@ impl Outbox {
 
 /// What changes in a place; `None` if nothing does.
 fn part_of(claim: &Claim) -> Option<Part> {
-    let Changes { removals, renames, last } = &*claim.changes();
-    if removals.is_empty() && renames.is_empty() && last.is_empty() {
+    let Changes { removals, renames, last, completions, last_completions } = &*claim.changes();
+    let is_unchanged = removals.is_empty() && renames.is_empty() && last.is_empty();
+    if is_unchanged && completions.is_empty() && last_completions.is_empty() {
         return None;
     }
     let any = |path: &PathBuf| AnyPath::from(path.as_path());
     let pairs = |pairs: &[(PathBuf, PathBuf)]| pairs.iter().map(|(from, to)| (any(from), any(to))).collect();
+    let uploads =
+        |uploads: &[(PathBuf, Completion)]| uploads.iter().map(|(to, done)| (any(to), done.clone())).collect();
     let location = &claim.location;
     Some(Part {
         root: any(&location.root),
@@ -88,14 +94,9 @@ fn part_of(claim: &Claim) -> Option<Part> {
         removals: removals.iter().map(any).collect(),
         renames: pairs(renames),
         last: pairs(last),
+        completions: uploads(completions),
+        last_completions: uploads(last_completions),
     })
-}
-
-/// A folder with staged files: itself, those below, and the two above that lead to it.
-fn folders_of(staging: &Path) -> Vec<PathBuf> {
-    let below = walkdir::WalkDir::new(staging).into_iter().filter_map(Result::ok);
-    let below = below.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path);
-    below.chain(staging.ancestors().skip(1).take(2).map(Path::to_path_buf)).collect()
 }
 
 fn unfinished(claims: &[Arc<Claim>], error: &Error) -> Error {

@@ -8,15 +8,17 @@
 //! them, so that a record in a folder from elsewhere changes nothing outside of that folder.
 
 use super::location::Location;
-use super::{fault, sync_folder, sync_folders};
+use super::remote::{Completion, Object, is_remote};
+use super::{fault, files, many_at_once, sync_folder, sync_folders};
 use crate::{Error, Result, bug};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The record's name in the hidden folder of the first place.
 pub(super) const RECORD: &str = "commit.json";
@@ -62,6 +64,12 @@ pub(super) struct Part {
     pub renames: Vec<(AnyPath, AnyPath)>,
     /// The same, when all others have their names.
     pub last: Vec<(AnyPath, AnyPath)>,
+    /// Of a bucket: names below the root, and the uploads that become what they name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completions: Vec<(AnyPath, Completion)>,
+    /// The same, when all others are complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_completions: Vec<(AnyPath, Completion)>,
 }
 
 /// Everything that a commit changes.
@@ -96,7 +104,8 @@ impl Record {
         let Some(area) = path.parent() else { return Err(bug!("a record without a folder")) };
         let Some(first) = record.parts.first_mut() else { return Err(damaged("names no place")) };
         // The folder may have been moved since.
-        if let (Ok(area), Ok(below)) = (area.canonicalize(), first.lock.to_path().strip_prefix(first.root.to_path())) {
+        let found = if is_remote(area) { Ok(area.to_path_buf()) } else { area.canonicalize() };
+        if let (Ok(area), Ok(below)) = (found, first.lock.to_path().strip_prefix(first.root.to_path())) {
             let Some(root) = area.parent() else { return Err(damaged("lies in no folder")) };
             (first.root, first.lock, first.area) = (root.into(), root.join(below).as_path().into(), (&*area).into());
         }
@@ -128,7 +137,10 @@ impl Record {
     /// Does what the record says, from wherever it stopped. Only for who holds the locks of all places.
     pub fn carry_out(&self) -> Result<()> {
         let mut touched = BTreeSet::new();
-        for part in &self.parts {
+        for part in self.parts.iter().filter(|part| part.is_remote()) {
+            part.remove_objects()?;
+        }
+        for part in self.parts.iter().filter(|part| !part.is_remote()) {
             let root = part.root.to_path();
             let waiting: HashSet<PathBuf> = part
                 .all_renames()
@@ -147,6 +159,7 @@ impl Record {
             let mut touched = BTreeSet::new();
             for part in &self.parts {
                 let root = part.root.to_path();
+                part.complete(if is_last { &part.last_completions } else { &part.completions })?;
                 for (from, to) in if is_last { &part.last } else { &part.renames } {
                     rename(&root, &from.to_path(), &to.to_path(), &mut touched)?;
                 }
@@ -161,7 +174,7 @@ impl Record {
         let Some(first) = self.parts.first() else { return Ok(()) };
         let area = first.area.to_path();
         let path = area.join(RECORD);
-        fault::step().and_then(|()| fs::remove_file(&path)).map_err(|error| Error::io(&path, error))?;
+        fault::step().and_then(|()| files::remove(&path)).map_err(|error| Error::io(&path, error))?;
         sync_folder(&area);
         Ok(())
     }
@@ -174,6 +187,44 @@ impl Part {
         Location { shown: root.clone(), root, area, lock, keeps_lock: self.keeps_lock }
     }
 
+    fn is_remote(&self) -> bool {
+        is_remote(&self.root.to_path())
+    }
+
+    /// Removes old objects. Those that are replaced go when the new ones come.
+    fn remove_objects(&self) -> Result<()> {
+        let root = self.root.to_path();
+        let completions = self.completions.iter().chain(&self.last_completions);
+        let targets: HashSet<PathBuf> = completions.map(|(name, _)| name.to_path()).collect();
+        let names: Vec<PathBuf> = self.removals.iter().map(AnyPath::to_path).collect();
+        // The manifest goes first, so that nobody believes it; unless it is the new one already.
+        for (name, completion) in &self.last_completions {
+            let name = name.to_path();
+            if names.contains(&name) {
+                let path = below(&root, &name)?;
+                let removed =
+                    fault::step().and_then(|()| Object::of(&path)?.remove_version(completion.replaces.as_deref()));
+                removed.map_err(|error| Error::io(&path, error))?;
+            }
+        }
+        let others = names.iter().filter(|name| !targets.contains(*name));
+        let paths = others.map(|name| below(&root, name)).collect::<Result<BTreeSet<PathBuf>>>()?;
+        for_each_path(&paths, |path| fault::step().and_then(|()| files::remove(path)))
+    }
+
+    /// Makes uploads what they are to be.
+    fn complete(&self, completions: &[(AnyPath, Completion)]) -> Result<()> {
+        let root = self.root.to_path();
+        let named =
+            |(name, completion): &(AnyPath, Completion)| Ok((below(&root, &name.to_path())?, completion.clone()));
+        let completions = completions.iter().map(named).collect::<Result<BTreeMap<PathBuf, Completion>>>()?;
+        let paths = completions.keys().cloned().collect();
+        for_each_path(&paths, |path| {
+            fault::step()?;
+            completions.get(path).map_or(Ok(()), |completion| Object::of(path)?.complete(completion))
+        })
+    }
+
     fn all_renames(&self) -> impl Iterator<Item = &(AnyPath, AnyPath)> {
         self.renames.iter().chain(&self.last)
     }
@@ -184,14 +235,26 @@ fn below(root: &Path, name: &Path) -> Result<PathBuf> {
     let path = root.join(name);
     let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
     let folder = path.parent().unwrap_or(root);
-    let is_inside = match folder.canonicalize() {
-        Ok(folder) => folder.starts_with(root),
-        Err(_) => true,
-    };
+    let is_inside = is_remote(root)
+        || match folder.canonicalize() {
+            Ok(folder) => folder.starts_with(root),
+            Err(_) => true,
+        };
     if is_plain && is_inside && name.components().next().is_some() {
         return Ok(path);
     }
     Err(Error::Data(format!("`{}` leads out of `{}`", name.display(), root.display())))
+}
+
+/// Does something with each path, many at one time, and tells the first failure.
+fn for_each_path(paths: &BTreeSet<PathBuf>, work: impl Fn(&Path) -> io::Result<()> + Sync) -> Result<()> {
+    let failure = Mutex::new(None);
+    many_at_once(paths, |path| {
+        if let Err(error) = work(path) {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Error::io(path, error));
+        }
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// Removes a file, and the folders below the root that it leaves empty.
@@ -224,7 +287,7 @@ fn rename(root: &Path, from: &Path, to: &Path, touched: &mut BTreeSet<PathBuf>) 
 }
 
 pub(super) fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>> {
-    match fs::read(path) {
+    match files::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| Error::Data(format!("{}: damaged: {error}", path.display()))),
@@ -236,16 +299,7 @@ pub(super) fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Opt
 /// Writes a file that appears complete or not at all.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let bytes = serde_json::to_vec(value).map_err(|error| bug!("{}: {error}", path.display()))?;
-    let temporary = path.with_extension("tmp");
-    let written = || -> io::Result<()> {
-        fault::step()?;
-        let mut file = File::create(&temporary)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fault::step()?;
-        fs::rename(&temporary, path)
-    };
-    written().map_err(|error| Error::io(path, error))?;
+    files::write_whole(path, &bytes, fault::step).map_err(|error| Error::io(path, error))?;
     if let Some(folder) = path.parent() {
         sync_folder(folder);
     }

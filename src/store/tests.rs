@@ -6,13 +6,14 @@ use super::*;
 use crate::Result;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
 use tempfile::TempDir;
 
 fn stage(claim: &Claim, name: &str, text: &str) {
-    fs::write(claim.stage(Path::new(name)).unwrap(), text).unwrap();
-    claim.publish(Path::new(name));
+    claim.create(Path::new(name)).unwrap().write_all(text.as_bytes()).unwrap();
+    claim.publish(Path::new(name)).unwrap();
 }
 
 fn tree(root: &Path) -> Vec<(String, String)> {

@@ -118,8 +118,8 @@ impl NewFiles {
             file.sync()
         });
         written.map_err(|error| Error::io(&temporary, error))?;
-        self.names.drain(..).for_each(|name| claim.publish(Path::new(&name)));
-        claim.publish_last(Path::new(MANIFEST));
+        self.names.drain(..).try_for_each(|name| claim.publish(Path::new(&name)))?;
+        claim.publish_last(Path::new(MANIFEST))?;
         Ok(())
     }
 

@@ -27,7 +27,7 @@ use super::spec::{Compression, Format, TextUnit};
 use super::split::{Piece, Splits};
 use super::table::{ExtraColumns, FileTable};
 use super::text::TextReader;
-use crate::store::stat;
+use crate::store::{is_remote, stat};
 use crate::{Error, Result};
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionStateBuilder;
@@ -134,6 +134,9 @@ impl FileScanExec {
         let (picked, files) = input.splits.pick(splits);
         let absolute = |file: &usize| -> Result<SourceFile> {
             let file = &input.files[*file];
+            if is_remote(&file.path) {
+                return Ok(file.clone());
+            }
             // Another process may work in another folder.
             let path = std::path::absolute(&file.path).map_err(|error| Error::io(&file.path, error))?;
             Ok(SourceFile { path, ..file.clone() })

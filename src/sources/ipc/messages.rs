@@ -73,11 +73,13 @@ impl Messages {
         guarded(|| {
             let packed = compression.or(Compression::of_file_name(&source.name).1);
             if packed.is_some_and(|kind| kind != Compression::None) {
-                let stream = open_file(&source.path, packed, &ByteCount::default(), USUAL_WINDOW_BYTES)
-                    .map_err(|error| error.to_string())?;
+                let unpacked = source
+                    .open()
+                    .and_then(|file| open_file(source, file, packed, &ByteCount::default(), USUAL_WINDOW_BYTES));
+                let stream = unpacked.map_err(|error| error.to_string())?;
                 return Self::of_stream(stream, max_bytes);
             }
-            let mut file = StoredFile::open(&source.path).map_err(|error| error.to_string())?;
+            let mut file = source.open().map_err(|error| error.to_string())?;
             let mut magic = [0; MAGIC.len()];
             if fill(&mut file, &mut magic)? == MAGIC.len() && magic == *MAGIC {
                 return Self::of_file(file, max_bytes);

@@ -12,7 +12,7 @@ use super::guarded::guarded;
 use super::queue::UnitSender;
 use super::spec::Compression;
 use super::split::Extent;
-use crate::store::StoredFile;
+use super::warm::for_each_file;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
@@ -36,12 +36,13 @@ impl IpcReader {
         let mut union = UnionSchema::default();
         let mut failure = None;
         let mut n_readable = 0;
-        for source in files {
-            // No batch is read for the schema.
-            match Messages::open(source, compression, 0) {
-                Ok(messages) => {
+        // No batch is read for the schema.
+        let schemas = for_each_file(files, |source| Messages::open(source, compression, 0).map(|found| found.schema()));
+        for (source, schema) in files.iter().zip(schemas) {
+            match schema {
+                Ok(schema) => {
                     n_readable += 1;
-                    union.add(&source.name, &messages.schema())?;
+                    union.add(&source.name, &schema)?;
                 }
                 Err(error) => failure = failure.or(Some(format!("cannot read '{}': {error}", source.name))),
             }
@@ -59,7 +60,7 @@ impl IpcReader {
 /// The batches of a file that is not packed and of the file kind, from its footer and the head of each batch.
 fn batch_sizes(source: &SourceFile) -> Option<Vec<GroupSize>> {
     guarded(|| {
-        let file = StoredFile::open(&source.path).map_err(|error| error.to_string())?;
+        let file = source.open().map_err(|error| error.to_string())?;
         let size = |block: &arrow::ipc::Block| {
             Ok(GroupSize { n_rows: n_rows(&file, *block)?, n_bytes: block.bodyLength().max(0) as u64 })
         };

@@ -6,7 +6,7 @@
 
 use crate::sinks::SinkSpec;
 use crate::sources::FileTable;
-use crate::store::{self, real_path};
+use crate::store::{self, is_remote, real_path};
 use crate::verb::VerbNode;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
@@ -144,6 +144,9 @@ impl Input {
 
 /// Whether a pattern would match an output at `place`, or a file in it.
 fn matches_within(pattern: &str, place: &Path) -> bool {
+    if is_remote(Path::new(pattern)) {
+        return store::matches(pattern, place);
+    }
     // What comes before the first wildcard is a path like others.
     let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
     let path = Path::new(pattern);
