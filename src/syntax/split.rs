@@ -148,7 +148,7 @@ pub(super) fn pieces(
 /// Whether the word at `at` is a verb's keyword between two operands, where only a verb can stand.
 fn lacks_pipe(source: &SourceText, tokens: &[Token], at: usize, end: usize) -> bool {
     let text = |at: usize| tokens[at].text(source.text());
-    if !is_one_of(text(at), VERBS_AFTER_PIPE_ONLY) {
+    if !is_one_of(text(at), &VERBS_AFTER_PIPE_ONLY) {
         return false;
     }
     let operand_before = match tokens[at - 1].kind {

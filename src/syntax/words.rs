@@ -47,25 +47,13 @@ pub(super) fn own_word(rule: Rule) -> Option<&'static str> {
 /// Verbs that are part of the language and not of this version.
 pub const LATER_VERBS: &[&str] = &["SPLIT", "BLEND", "TOKENIZE"];
 
-/// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten.
-pub(super) const VERBS_AFTER_PIPE_ONLY: &[&str] = &[
-    "WHERE",
-    "SELECT",
-    "EXTEND",
-    "SET",
-    "DROP",
-    "RENAME",
-    "AGGREGATE",
-    "ORDER",
-    "LIMIT",
-    "SAMPLE",
-    "SWEEP",
-    "INTO",
-    "DEDUP",
-    "SHUFFLE",
-    "DECONTAMINATE",
-    "TOKENIZE",
-];
+/// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten: those that no expression and no
+/// source has a use for.
+pub(super) static VERBS_AFTER_PIPE_ONLY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    const ELSEWHERE_TOO: [&str; 4] = ["AS", "DISTINCT", "JOIN", "OFFSET"];
+    let own_words = Rule::all_rules().iter().filter_map(|rule| own_word(*rule));
+    own_words.filter(|word| !ELSEWHERE_TOO.contains(word)).chain(["TOKENIZE"]).collect()
+});
 
 /// The words that begin a statement of SQL.
 pub const SQL_STATEMENTS: &[&str] = &[
