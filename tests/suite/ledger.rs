@@ -127,7 +127,8 @@ fn the_ledger_has_the_same_bytes_after_whatever_mixes_rows() {
             seen.push(files.iter().map(|path| (path.clone(), unpacked(path))).collect::<Vec<_>>());
         }
         for other in &seen {
-            assert!(seen[0] == *other && !other[0].1.is_empty(), "{before}");
+            // Of `DISTINCT` there is a ledger too, and no copy in it.
+            assert!(seen[0] == *other && other.iter().any(|(_, dropped)| !dropped.is_empty()), "{before}");
         }
     }
 }
