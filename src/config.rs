@@ -36,6 +36,8 @@ pub struct Config {
     pub disabled_rules: Vec<String>,
     /// Compute the statistics of a query together, in one pass over each document.
     pub fusion: bool,
+    /// Where `DEDUP` gets documents from again that do not fit in memory.
+    pub replay: ReplayChoice,
     /// Where operators may run.
     pub device: DeviceChoice,
     /// Fail instead of running on the CPU what was to run on a GPU, or when there is none.
@@ -127,9 +129,32 @@ impl std::fmt::Display for MaxRejects {
     }
 }
 
+/// Where a verb that goes through its rows again gets them from, if they do not fit in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ReplayChoice {
+    /// Whatever is estimated to cost less.
+    #[default]
+    Auto,
+    /// A temporary file.
+    Spool,
+    /// The source, where that gives the same rows again.
+    Source,
+}
+
+impl ReplayChoice {
+    /// As written in a query.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReplayChoice::Auto => "auto",
+            ReplayChoice::Spool => "spool",
+            ReplayChoice::Source => "source",
+        }
+    }
+}
+
 /// Our optimizer rules that change only how fast an answer comes, as EXPLAIN names them. All others are needed for right
 /// answers, such as the order of the rows, and cannot be left out.
-pub const OPTIONAL_RULES: [&str; 7] = [
+pub const OPTIONAL_RULES: [&str; 8] = [
     "FlattenAliases",
     "FilterBeforeDedup",
     "OnePass",
@@ -137,6 +162,7 @@ pub const OPTIONAL_RULES: [&str; 7] = [
     "SortBeyondMemory",
     "YieldInJoins",
     "PlaceOperators",
+    "ReplayRows",
 ];
 
 /// Where operators may run.
@@ -180,6 +206,7 @@ impl Default for Config {
             optimize: true,
             disabled_rules: vec![],
             fusion: true,
+            replay: ReplayChoice::Auto,
             device: DeviceChoice::Auto,
             require_gpu: false,
             num_gpus: None,
@@ -334,6 +361,18 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.fusion.to_string(),
+    },
+    Setting {
+        name: "replay",
+        doc: "where DEDUP gets documents from again that do not fit in memory: auto (what costs less), spool (a temporary \
+              file), or source (reading them again)",
+        apply: |config, value| {
+            let choices = [ReplayChoice::Auto, ReplayChoice::Spool, ReplayChoice::Source];
+            let chosen = choices.into_iter().find(|choice| value.eq_ignore_ascii_case(choice.as_str()));
+            config.replay = chosen.ok_or(format!("`{value}` is not a choice; write auto, spool or source"))?;
+            Ok(())
+        },
+        show: |config| config.replay.as_str().to_string(),
     },
     Setting {
         name: "device",

@@ -34,6 +34,7 @@ mod suite {
     mod plans;
     mod presets;
     mod repl;
+    mod replay;
     mod resume;
     mod robust;
     mod round_trip;

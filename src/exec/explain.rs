@@ -7,7 +7,7 @@ use super::estimate::RowEstimates;
 use super::funnel::{counter, output_bytes, output_rows};
 use super::{DeviceExec, ToBackendExec};
 use crate::config::format_bytes;
-use crate::verb::VerbExec;
+use crate::verb::{REPLAYED_ROWS, VerbExec};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
@@ -120,6 +120,10 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     }
     if let Some(verb) = verb {
         lines.extend(verb.counted_notes(&metrics));
+        match counter(plan, REPLAYED_ROWS) {
+            0 => {}
+            n_rows => lines.push(format!("rows that came again {n_rows}")),
+        }
     }
     if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
         lines = transfer.counted_notes();
@@ -168,7 +172,7 @@ fn work(work: &StepKind) -> String {
 /// The program of a planned node.
 fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
     if let Some(verb) = plan.downcast_ref::<VerbExec>() {
-        return verb.operator().notes();
+        return verb.notes();
     }
     if let Some(transfer) = plan.downcast_ref::<ToBackendExec>() {
         return transfer.notes();

@@ -6,8 +6,8 @@ use super::hardware::Hardware;
 use super::lower::Lowering;
 use super::spill_files::SpillFiles;
 use super::{
-    CheckpointSplits, FenceSorts, GatherInOrder, JoinBeyondMemory, OnePass, PlaceOperators, SeparateProjections,
-    SortBeyondMemory, SplitGuards, YieldInJoins,
+    CheckpointSplits, FenceSorts, GatherInOrder, JoinBeyondMemory, OnePass, PlaceOperators, ReplayRows,
+    SeparateProjections, SortBeyondMemory, SplitGuards, YieldInJoins,
 };
 use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
@@ -196,7 +196,9 @@ fn physical_rules(
     let after = (at + 1).min(rules.len());
     let yielding: Rule = Arc::new(YieldInJoins);
     let checkpoint: Rule = Arc::new(CheckpointSplits { when: config.checkpoint });
-    rules.splice(after..after, [yielding, place].into_iter().filter(is_used).chain([checkpoint]));
+    let replay: Rule = Arc::new(ReplayRows { choice: config.replay, memory_limit_bytes });
+    let last = [checkpoint].into_iter().chain(Some(replay).filter(is_used));
+    rules.splice(after..after, [yielding, place].into_iter().filter(is_used).chain(last));
     rules.splice(at..at, std::iter::once(before).chain([gather, sort].into_iter().filter(is_used)));
     rules
 }

@@ -14,7 +14,7 @@
 
 use super::queue::UnitQueue;
 use datafusion::error::Result;
-use std::ops::Range;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// While splits are left, so many partitions decode one at most: one thread may not unpack for more.
@@ -31,7 +31,7 @@ pub(super) struct Handout {
 
 #[derive(Debug)]
 struct State {
-    left: Range<usize>,
+    left: VecDeque<usize>,
     left_bytes: u64,
     under_way: Vec<UnderWay>,
 }
@@ -64,9 +64,10 @@ pub(super) struct Taken {
 }
 
 impl Handout {
-    /// The splits in `left`, of all those with these sizes, for so many partitions.
-    pub fn of(left: Range<usize>, n_partitions: usize, sizes: Vec<u64>) -> Self {
-        let left_bytes = sizes.get(left.clone()).map_or(0, |sizes| sizes.iter().sum());
+    /// The splits in `left`, ascending, of all those with these sizes, for so many partitions.
+    pub fn of(left: impl IntoIterator<Item = usize>, n_partitions: usize, sizes: Vec<u64>) -> Self {
+        let left: VecDeque<usize> = left.into_iter().collect();
+        let left_bytes = left.iter().filter_map(|split| sizes.get(*split)).sum();
         Self { state: Mutex::new(State { left, left_bytes, under_way: vec![] }), n_partitions, sizes }
     }
 
@@ -86,7 +87,7 @@ impl Handout {
             let UnderWay { split, reading, n_decoders } = split;
             return Ok(Some(Taken { split: *split, reading: Arc::clone(reading), n_decoders: *n_decoders }));
         }
-        let Some(split) = state.left.next() else { return Ok(None) };
+        let Some(split) = state.left.pop_front() else { return Ok(None) };
         state.left_bytes -= self.bytes(split).min(state.left_bytes);
         let reading = Arc::new(start(split)?);
         state.under_way.push(UnderWay { split, reading: Arc::clone(&reading), n_decoders: 1 });

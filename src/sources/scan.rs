@@ -69,10 +69,16 @@ struct RunState {
     is_started: Vec<bool>,
 }
 
-/// The splits that an execution is to read, and no others. Put it into the configuration of a task as an extension: each
-/// partition that runs there reads all of them, alone.
+/// The splits that an execution is to read, in ascending order, and no others. Put it into the configuration of a task as an
+/// extension: each partition that runs there reads all of them, alone.
 #[derive(Debug, Clone)]
-pub struct SplitShare(pub Range<usize>);
+pub struct SplitShare(pub Arc<[usize]>);
+
+impl From<Range<usize>> for SplitShare {
+    fn from(splits: Range<usize>) -> Self {
+        Self(splits.collect())
+    }
+}
 
 impl FileScanExec {
     pub(crate) fn try_new(
@@ -215,7 +221,7 @@ impl FileScanExec {
         handout
     }
 
-    fn handout(&self, splits: Range<usize>) -> Handout {
+    fn handout(&self, splits: impl IntoIterator<Item = usize>) -> Handout {
         let input = &self.table.input;
         Handout::of(splits, self.n_partitions(), input.splits.sizes(&input.files))
     }
@@ -400,7 +406,7 @@ impl ExecutionPlan for FileScanExec {
         }
         let share = context.session_config().get_extension::<SplitShare>();
         let handout = match &share {
-            Some(share) => Arc::new(self.handout(share.0.clone())),
+            Some(share) => Arc::new(self.handout(share.0.iter().copied())),
             None => self.join_run(partition),
         };
         let state = PartitionState {

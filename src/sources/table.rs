@@ -204,6 +204,11 @@ impl FileTable {
         self.input.files.iter().any(|file| file.path.extension().is_some_and(|end| packed(&end.to_string_lossy())))
     }
 
+    /// Whether it gives the same rows each time it is read: standard input and pipes are gone once they were.
+    pub fn can_be_read_again(&self) -> bool {
+        self.input.stdin.is_none()
+    }
+
     /// The location as the user wrote it.
     pub fn location(&self) -> &str {
         &self.location
@@ -266,7 +271,8 @@ impl FileTable {
         self.unpacked_bytes() / self.input.splits.ranges.len().max(1)
     }
 
-    fn unpacked_bytes(&self) -> usize {
+    /// What all files hold, unpacked, as far as sizes on disk tell.
+    pub fn unpacked_bytes(&self) -> usize {
         // Text is some four times smaller packed; so are columns.
         let is_packed = self.is_compressed() || matches!(self.format, Format::Parquet | Format::Arrow);
         (self.total_bytes() as usize).saturating_mul(if is_packed { 4 } else { 1 })

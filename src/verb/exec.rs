@@ -6,6 +6,7 @@
 
 use super::node::number_field;
 use super::order::RowOrder;
+use super::replay::{Replay, ReplayFrom, own_splits, with_config};
 use crate::sources::is_position;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -66,6 +67,11 @@ pub trait SetOperator: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// How often it goes through whole rows again after it has read them, which it keeps for that; 0: it keeps no rows.
+    fn n_replays(&self) -> u32 {
+        0
+    }
+
     /// Whether it writes rows into the drop ledger.
     fn records_drops(&self) -> bool {
         false
@@ -81,6 +87,10 @@ pub struct Start<'a> {
     pub rows: Vec<SendableRecordBatchStream>,
     /// What else it reads, each in its order.
     pub others: Vec<SendableRecordBatchStream>,
+    /// Where the rows come from.
+    pub input: &'a Arc<dyn ExecutionPlan>,
+    /// Where they come from again, if the operator goes through them again and has not kept them.
+    pub replay: ReplayFrom,
     /// The column that puts rows of several partitions in order.
     pub position: Option<usize>,
     /// How many streams of rows come out.
@@ -137,6 +147,7 @@ pub struct VerbExec {
     is_planned_over_partitions: bool,
     /// The rows come in partitions that ascend in this column.
     position: Option<usize>,
+    replay: Replay,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     /// Partitions of the run under way that nobody has asked for yet.
@@ -148,7 +159,7 @@ impl VerbExec {
     pub fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, operator: Arc<dyn SetOperator>, layout: Layout) -> Self {
         let is_planned_over_partitions =
             operator.order().takes_partitions() && position_of_partitions(&inputs[0], &layout).is_some();
-        Self::with(inputs, operator, layout, is_planned_over_partitions)
+        Self::with(inputs, operator, layout, is_planned_over_partitions, Replay::default())
     }
 
     fn with(
@@ -156,6 +167,7 @@ impl VerbExec {
         operator: Arc<dyn SetOperator>,
         layout: Layout,
         is_planned_over_partitions: bool,
+        replay: Replay,
     ) -> Self {
         let rows = &inputs[0];
         let position = position_of_partitions(rows, &layout).filter(|_| is_planned_over_partitions);
@@ -168,7 +180,7 @@ impl VerbExec {
             rows.boundedness(),
         ));
         let (metrics, waiting) = (ExecutionPlanMetricsSet::new(), Arc::default());
-        Self { inputs, operator, layout, is_planned_over_partitions, position, properties, metrics, waiting }
+        Self { inputs, operator, layout, is_planned_over_partitions, position, replay, properties, metrics, waiting }
     }
 
     /// Whether each partition has the rows of one partition of its input, or what became of them, in their order.
@@ -193,7 +205,20 @@ impl VerbExec {
 
     /// The same with another operator, which has the same layout.
     pub fn with_operator(&self, operator: impl SetOperator) -> Self {
-        Self::with(self.inputs.clone(), Arc::new(operator), self.layout.clone(), self.is_planned_over_partitions)
+        let (inputs, layout, replay) = (self.inputs.clone(), self.layout.clone(), self.replay.clone());
+        Self::with(inputs, Arc::new(operator), layout, self.is_planned_over_partitions, replay)
+    }
+
+    /// The same with its rows from there again.
+    pub fn with_replay(&self, replay: Replay) -> Self {
+        let (inputs, operator, layout) = (self.inputs.clone(), Arc::clone(&self.operator), self.layout.clone());
+        Self::with(inputs, operator, layout, self.is_planned_over_partitions, replay)
+    }
+
+    /// What EXPLAIN says below the node.
+    pub fn notes(&self) -> Vec<String> {
+        let replay = (self.operator.n_replays() > 0).then(|| self.replay.note.clone());
+        self.operator.notes().into_iter().chain(replay).collect()
     }
 
     /// Tells this node from others of the plan.
@@ -213,14 +238,23 @@ impl VerbExec {
             return Err(crate::bug!("{} needs its input in one partition", self.operator.name()).into());
         }
         // Inputs first: nodes nearer to the source come first in the ledger.
-        let rows = (0..n_partitions(self.rows())).map(|number| self.rows().execute(number, Arc::clone(&context)));
+        let rows = (0..n_partitions(self.rows())).map(|number| {
+            let own = own_splits(self.rows(), number).filter(|_| self.replay.from == ReplayFrom::Source);
+            let context = match own {
+                Some(own) => with_config(&context, context.session_config().clone().with_extension(Arc::new(own))),
+                None => Arc::clone(&context),
+            };
+            self.rows().execute(number, context)
+        });
         let rows = rows.collect::<Result<_>>()?;
         let others = self.inputs[1..].iter().map(|input| input.execute(0, Arc::clone(&context)));
         let others = others.collect::<Result<_>>()?;
         let (schema, node) = (self.schema(), self.id());
         let (layout, metrics, position) = (&self.layout, &self.metrics, self.position);
         let n_outputs = self.properties.partitioning.partition_count();
-        self.operator.start(Start { rows, others, position, n_outputs, layout, schema, context, metrics, node })
+        let (input, replay) = (self.rows(), self.replay.from);
+        let start = Start { rows, others, input, replay, position, n_outputs, layout, schema, context, metrics, node };
+        self.operator.start(start)
     }
 }
 
@@ -352,8 +386,8 @@ impl ExecutionPlan for VerbExec {
         if children.len() != self.inputs.len() {
             return Err(crate::bug!("{} takes {} inputs", self.name(), self.inputs.len()).into());
         }
-        let (operator, layout) = (Arc::clone(&self.operator), self.layout.clone());
-        Ok(Arc::new(Self::with(children, operator, layout, self.is_planned_over_partitions)))
+        let (operator, layout, replay) = (Arc::clone(&self.operator), self.layout.clone(), self.replay.clone());
+        Ok(Arc::new(Self::with(children, operator, layout, self.is_planned_over_partitions, replay)))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

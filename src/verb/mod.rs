@@ -13,6 +13,7 @@ mod exec;
 mod node;
 mod order;
 mod recorded_filter;
+mod replay;
 
 #[cfg(test)]
 pub use exec::Layout;
@@ -20,6 +21,7 @@ pub use exec::{SetOperator, Start, VerbExec, counter};
 pub use node::VerbNode;
 pub use order::{RowOrder, SortColumn};
 pub use recorded_filter::RecordedFilter;
+pub use replay::{REPLAYED_ROWS, Replay, ReplayFrom, only_scan, own_splits, with_config};
 
 use crate::dedup::Against;
 use crate::sinks::SourceLines;

@@ -1,9 +1,10 @@
 //! The documents of a partition, kept to be gone through again in the same order: in memory, past the budget in a
-//! temporary file.
+//! temporary file; or not kept past it, where they can be had again from elsewhere (`replay.rs`).
 //!
 //! Invariant: every replay gives the batches as they came, so rows keep their numbers.
 
 use super::budget::PoolBudget;
+use super::replay::{Again, Batches};
 use crate::dedup::Budget;
 use crate::exec::slice_bytes;
 use crate::store::ScratchFile;
@@ -27,6 +28,8 @@ pub(super) struct Documents {
     held: Vec<RecordBatch>,
     held_bytes: usize,
     spool: Option<Spooled>,
+    /// Gives the rows of a partition again, and the partition that these are of.
+    again: Option<(Again, usize)>,
     n_rows: u64,
 }
 
@@ -37,11 +40,19 @@ pub(super) struct Spool(Box<StreamWriter<BufWriter<ScratchFile>>>);
 enum Spooled {
     Writing(Spool),
     Written(ScratchFile),
+    /// They come again from elsewhere.
+    Elsewhere,
 }
 
 impl Documents {
     pub fn new(schema: SchemaRef, budget: Arc<PoolBudget>) -> Self {
-        Self { schema, budget, held: vec![], held_bytes: 0, spool: None, n_rows: 0 }
+        Self { schema, budget, held: vec![], held_bytes: 0, spool: None, again: None, n_rows: 0 }
+    }
+
+    /// The same for rows of this partition, which need not be spooled if they can be had again.
+    pub fn of_partition(mut self, again: Option<&Again>, partition: usize) -> Self {
+        self.again = again.map(|again| (Arc::clone(again), partition));
+        self
     }
 
     pub fn n_rows(&self) -> u64 {
@@ -53,6 +64,7 @@ impl Documents {
         self.n_rows += batch.num_rows() as u64;
         match &mut self.spool {
             Some(Spooled::Writing(spool)) => return spool.write(&batch),
+            Some(Spooled::Elsewhere) => return Ok(()),
             Some(Spooled::Written(_)) => return Err(bug!("a document came after the last")),
             None => {}
         }
@@ -60,6 +72,12 @@ impl Documents {
         if self.budget.try_grow(n_bytes) {
             self.held_bytes += n_bytes;
             self.held.push(batch);
+            return Ok(());
+        }
+        if self.again.is_some() {
+            self.held.clear();
+            self.budget.shrink(std::mem::take(&mut self.held_bytes));
+            self.spool = Some(Spooled::Elsewhere);
             return Ok(());
         }
         let mut spool = Spool::begin(&self.schema, self.budget.temp_file()?)?;
@@ -83,19 +101,37 @@ impl Documents {
 
     /// The batches from the first, each with the number of its first row.
     pub fn replay(&self) -> Result<impl Iterator<Item = Result<(u64, RecordBatch)>>> {
-        let from_file = match &self.spool {
-            None => None,
-            Some(Spooled::Writing(_)) => return Err(bug!("documents are replayed before they are complete")),
-            Some(Spooled::Written(file)) => Some(Spool::read(file)?),
+        let beyond_memory: Option<Batches> = match (&self.spool, &self.again) {
+            (None, _) => None,
+            (Some(Spooled::Written(file)), _) => Some(Box::new(Spool::read(file)?)),
+            (Some(Spooled::Elsewhere), Some((again, partition))) => Some(again(*partition)?),
+            _ => return Err(bug!("documents are replayed before they are complete")),
         };
         let held = self.held.iter().cloned().map(Ok);
-        let mut n_rows = 0;
-        Ok(held.chain(from_file.into_iter().flatten()).map(move |batch: Result<RecordBatch>| {
-            let batch = batch?;
-            let first_row = n_rows;
-            n_rows += batch.num_rows() as u64;
-            Ok((first_row, batch))
+        let mut batches = held.chain(beyond_memory.into_iter().flatten());
+        let (mut n_rows, mut is_over) = (0, false);
+        Ok(std::iter::from_fn(move || {
+            if is_over {
+                return None;
+            }
+            let Some(batch) = batches.next() else {
+                is_over = true;
+                return (n_rows != self.n_rows).then(|| Err(self.changed(n_rows)));
+            };
+            Some(batch.and_then(|batch| {
+                let first_row = n_rows;
+                n_rows += batch.num_rows() as u64;
+                // Before anything is decided by them: later rows would get decisions about others.
+                if n_rows > self.n_rows { Err(self.changed(n_rows)) } else { Ok((first_row, batch)) }
+            }))
         }))
+    }
+
+    fn changed(&self, n_rows: u64) -> Error {
+        let n_before = self.n_rows;
+        Error::Data(format!(
+            "{n_before} documents were read, and {n_rows} when they were read again: an input has changed"
+        ))
     }
 }
 

@@ -12,6 +12,7 @@ mod call;
 pub mod decontaminate;
 pub mod dedup;
 mod documents;
+mod replay;
 mod row_keys;
 pub mod sample;
 mod shuffle;

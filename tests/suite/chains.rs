@@ -85,7 +85,7 @@ fn context(config: SessionConfig) -> Arc<datafusion::execution::TaskContext> {
 
 /// The rows of one split, read by nobody else.
 fn rows_of_split(chain: &Plan, split: usize) -> RecordBatch {
-    let config = SessionConfig::new().with_extension(Arc::new(SplitShare(split..split + 1)));
+    let config = SessionConfig::new().with_extension(Arc::new(SplitShare::from(split..split + 1)));
     let rows = chain.execute(0, context(config)).unwrap();
     let batches: Vec<RecordBatch> = block_on(rows.try_collect()).unwrap();
     concat_batches(&chain.schema(), &batches).unwrap()

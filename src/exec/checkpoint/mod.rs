@@ -26,6 +26,7 @@ use run::Part;
 pub use run::{CheckpointedChain, Checkpoints, Shard};
 pub use stage::KeptStage;
 
+use arrow::array::RecordBatch;
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
@@ -59,6 +60,25 @@ impl CheckpointExec {
     /// Keeps the rows of `input`, a scan of files below nodes that look at each row alone.
     pub fn new(input: Arc<dyn ExecutionPlan>, chain: CheckpointedChain) -> Self {
         Self { input, chain, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// Whether a run keeps what such nodes give.
+    pub fn keeps(context: &TaskContext) -> bool {
+        let checkpoints = context.session_config().get_extension::<Checkpoints>();
+        checkpoints.is_some_and(|checkpoints| !checkpoints.only_keeps())
+    }
+
+    /// The rows that a partition has given, all of them, once more.
+    pub fn given_again(
+        &self,
+        partition: usize,
+        context: &TaskContext,
+    ) -> crate::Result<impl Iterator<Item = crate::Result<RecordBatch>> + Send + use<>> {
+        let checkpoints = context.session_config().get_extension::<Checkpoints>();
+        let checkpoints = checkpoints.ok_or_else(|| crate::bug!("rows were asked for that nobody kept"))?;
+        let part = checkpoints.part(&self.chain)?;
+        let units = part.given_by(partition);
+        Ok(units.into_iter().flat_map(move |number| unit::rows_of(&part, number)))
     }
 }
 

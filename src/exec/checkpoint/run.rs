@@ -83,6 +83,8 @@ pub(super) struct Part {
     n_units: usize,
     shard: Option<Shard>,
     next: Mutex<usize>,
+    /// The units that each partition has given, in their order.
+    given: Mutex<HashMap<usize, Vec<usize>>>,
     n_kept: AtomicUsize,
 }
 
@@ -133,6 +135,7 @@ impl Checkpoints {
             n_units: chain.n_units,
             shard: self.shard,
             next: Mutex::default(),
+            given: Mutex::default(),
             n_kept: AtomicUsize::default(),
         });
         parts.insert(chain.name.clone(), Arc::clone(&part));
@@ -155,6 +158,17 @@ impl Part {
 
     pub fn splits_of(&self, unit: usize) -> Range<usize> {
         self.n_splits * unit / self.n_units..self.n_splits * (unit + 1) / self.n_units
+    }
+
+    /// A partition gives this unit.
+    pub fn note_given(&self, partition: usize, unit: usize) {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).entry(partition).or_default().push(unit);
+    }
+
+    /// The units that a partition has given.
+    pub fn given_by(&self, partition: usize) -> Vec<usize> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get(&partition).cloned().unwrap_or_default()
     }
 
     /// One more unit need not be done.

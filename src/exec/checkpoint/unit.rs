@@ -7,6 +7,7 @@ use crate::exec::ledger::{DropWriter, Ledger};
 use crate::exec::{AnnotateExec, DeviceExec};
 use crate::sources::{KEPT_REJECTS, RejectLog, SplitShare};
 use crate::store::{KeptFile, KeptReader};
+use crate::verb::with_config;
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -92,11 +93,15 @@ impl Worker {
             match kept {
                 Some(_) if self.checkpoints.only_keeps() => self.part.count_kept(),
                 Some((facts, files)) => {
+                    self.part.note_given(self.partition, number);
                     let writers = self.drop_writers()?;
                     drop(next);
                     return self.give_again(&facts, files, writers).map(Some);
                 }
-                None => return self.begin(number).map(|working| Some(Unit::Working(Box::new(working)))),
+                None => {
+                    self.part.note_given(self.partition, number);
+                    return self.begin(number).map(|working| Some(Unit::Working(Box::new(working))));
+                }
             }
         }
     }
@@ -107,25 +112,15 @@ impl Worker {
         let config = self.context.session_config();
         let rejects = Arc::new(RejectLog::keeping(config.get_extension(), Arc::clone(kept), number));
         let drops = Arc::new(KeptDrops::new(Arc::clone(kept), number));
-        let share = SplitShare(self.part.splits_of(number));
+        let share = SplitShare::from(self.part.splits_of(number));
         let ledger = config.get_extension::<Ledger>().map(|ledger| ledger.keeping(Arc::clone(&drops)));
         let mut config = config.clone().with_extension(Arc::clone(&rejects)).with_extension(Arc::new(share));
         if let Some(ledger) = ledger {
             config = config.with_extension(Arc::new(ledger));
         }
-        let of_run = &self.context;
-        let context = TaskContext::new(
-            of_run.task_id(),
-            of_run.session_id(),
-            config,
-            of_run.scalar_functions().clone(),
-            of_run.higher_order_functions().clone(),
-            of_run.aggregate_functions().clone(),
-            of_run.window_functions().clone(),
-            of_run.runtime_env(),
-        );
+        let context = with_config(&self.context, config);
         let file = writer(kept.create(number, ROWS)?, &self.chain.schema())?;
-        let rows = self.chain.execute(self.partition, Arc::new(context))?;
+        let rows = self.chain.execute(self.partition, context)?;
         Ok(Working { number, rows, file, rejects, drops, before })
     }
 
@@ -177,6 +172,19 @@ impl Worker {
             program.drop_writer(self.partition, &self.context).map_err(Error::from).transpose()
         };
         nodes.iter().rev().filter_map(program).collect()
+    }
+}
+
+/// The rows of a unit that is kept.
+pub(super) fn rows_of(part: &Part, number: usize) -> Box<dyn Iterator<Item = Result<RecordBatch>> + Send> {
+    let open = || -> Result<_> {
+        let kept = part.kept.open::<Facts>(number)?;
+        let file = kept.and_then(|(_, files)| files.into_iter().find(|file| file.name == ROWS));
+        reader(file.ok_or_else(|| failed(&format!("unit {number} is no longer there")))?)
+    };
+    match open() {
+        Ok(rows) => Box::new(rows.map(|batch| batch.map_err(|error| failed(&error)))),
+        Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 

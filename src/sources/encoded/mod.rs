@@ -22,7 +22,7 @@ use super::ipc::IpcReader;
 use super::json::{JsonReader, Unfit};
 use super::parquet::ParquetReader;
 use super::prune::pruning_predicate;
-use super::scan::FileScanExec;
+use super::scan::{FileScanExec, SplitShare};
 use super::spec::{Compression, Format, TextUnit};
 use super::split::{Piece, Splits};
 use super::table::{ExtraColumns, FileTable};
@@ -196,6 +196,17 @@ impl ScanForm {
             return Err(Error::Data(format!("the encoded scan of '{}' is not whole", self.location)));
         }
         self.files.iter().try_for_each(check_file)
+    }
+}
+
+impl FileScanExec {
+    /// Whether the files of these splits are still those that were planned for.
+    pub(crate) fn check_files(&self, splits: &SplitShare) -> Result<()> {
+        let input = &self.table().input;
+        let pieces = splits.0.iter().flat_map(|split| input.splits.ranges[*split].clone());
+        let mut files: Vec<usize> = pieces.map(|piece| input.splits.pieces[piece].file).collect();
+        files.dedup();
+        files.into_iter().try_for_each(|file| check_file(&input.files[file]))
     }
 }
 

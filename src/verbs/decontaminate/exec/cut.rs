@@ -23,7 +23,10 @@ pub(super) fn run(
     budget: &Arc<PoolBudget>,
 ) -> Result<()> {
     let Working { rows, outputs, stop, .. } = working;
-    let documents = in_parallel(&stop, rows, |_, mut input| read(work, matcher, &mut input, threads, budget))?;
+    let documents = in_parallel(&stop, rows, |number, mut input| {
+        let documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(budget));
+        read(work, matcher, &mut input, threads, documents.of_partition(work.again.as_ref(), number))
+    })?;
     let partitions = documents.into_iter().zip(outputs).collect();
     in_parallel(&stop, partitions, |partition, (documents, output)| {
         match give(work, matcher, (partition, &documents), &output, threads) {
@@ -44,10 +47,9 @@ fn read(
     matcher: &CutMatcher,
     input: &mut Input,
     threads: &ThreadPool,
-    budget: &Arc<PoolBudget>,
+    mut documents: Documents,
 ) -> Result<Documents> {
     let column = work.text()?;
-    let mut documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(budget));
     while let Some(batch) = input.next()? {
         let _timer = work.elapsed.timer();
         let texts = texts(&batch, column)?;

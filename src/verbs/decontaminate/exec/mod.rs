@@ -21,6 +21,7 @@ use crate::exec::RunLog;
 use crate::verb::{RowOrder, SetOperator, Start};
 use crate::verbs::dedup::DedupColumns;
 use crate::verbs::dedup::exec::apply::Dropped;
+use crate::verbs::replay::again;
 use crate::verbs::working::on_working_threads;
 use datafusion::error::Result;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, EmissionType};
@@ -77,6 +78,10 @@ impl SetOperator for Decontamination {
         self.notes_of_run(metrics)
     }
 
+    fn n_replays(&self) -> u32 {
+        u32::from(self.request.cuts())
+    }
+
     fn records_drops(&self) -> bool {
         self.columns.wants_dropped
     }
@@ -90,6 +95,7 @@ impl SetOperator for Decontamination {
             output_schema: Arc::clone(&start.schema),
             numbers_pieces: start.layout.number.is_some(),
             dropped,
+            again: again(&start),
             log: start.context.session_config().get_extension::<RunLog>(),
             tasks: Arc::clone(&self.tasks),
             counts: Counts::new(start.metrics),

@@ -30,12 +30,9 @@ impl Decontamination {
         }];
         let memory = format_bytes(TaskNgrams::memory_bytes(NGRAMS));
         notes.push(format!("memory: {memory} for a million n-grams of evaluations"));
-        notes.push(match options.mode {
-            DecontaminateMode::Drop => "documents: gone through once, none is kept".to_string(),
-            DecontaminateMode::Cut => {
-                "documents: kept in memory while it lasts, then in a temporary file, and gone through again".to_string()
-            }
-        });
+        if options.mode == DecontaminateMode::Drop {
+            notes.push("documents: gone through once, none is kept".to_string());
+        }
         notes
     }
 

@@ -7,6 +7,7 @@ use crate::verbs::budget::{PoolBudget, threads};
 use crate::verbs::decontaminate::DecontaminateRequest;
 use crate::verbs::dedup::DedupColumns;
 use crate::verbs::dedup::exec::apply::Dropped;
+use crate::verbs::replay::Again;
 use crate::verbs::working::Working;
 use crate::{Error, Result, bug};
 use arrow::datatypes::SchemaRef;
@@ -53,6 +54,8 @@ pub(super) struct DecontaminateWork {
     pub output_schema: SchemaRef,
     pub numbers_pieces: bool,
     pub dropped: Option<Dropped>,
+    /// Gives rows again that were not kept.
+    pub again: Option<Again>,
     pub log: Option<Arc<RunLog>>,
     /// For EXPLAIN ANALYZE, what became of the tasks.
     pub tasks: Arc<OnceLock<Vec<TaskReport>>>,

@@ -31,9 +31,11 @@ mod semantic;
 mod spans;
 mod work;
 
+use crate::dedup::Method;
 use crate::exec::RunLog;
 use crate::verb::{RowOrder, SetOperator, Start};
 use crate::verbs::dedup::DedupRequest;
+use crate::verbs::replay::again;
 use crate::verbs::working::on_working_threads;
 use apply::Dropped;
 use arrow::compute::SortOptions;
@@ -112,6 +114,19 @@ impl SetOperator for Deduplication {
         notes::counted_notes(metrics)
     }
 
+    fn n_replays(&self) -> u32 {
+        match &self.request.method {
+            // Copies are left out before anything is kept: what is left is not what the source gives.
+            _ if self.request.forgets_copies => 0,
+            // Contents are compared in a pass of their own.
+            Method::Exact(exact) => 1 + u32::from(exact.verify),
+            Method::Fuzzy(fuzzy) => 1 + u32::from(fuzzy.verify),
+            // Blocks, then windows.
+            Method::Substring(_) => 2,
+            Method::Lines(_) | Method::Semantic(_) => 1,
+        }
+    }
+
     fn records_drops(&self) -> bool {
         self.columns.wants_dropped
     }
@@ -127,6 +142,7 @@ impl SetOperator for Deduplication {
             output_schema: Arc::clone(&start.schema),
             position: start.position,
             dropped,
+            again: again(&start),
             log: start.context.session_config().get_extension::<RunLog>(),
             kept: kept::stage_of(&start, &self.request)?,
             counts: DedupCounts::new(start.metrics),

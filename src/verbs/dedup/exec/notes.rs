@@ -75,9 +75,11 @@ impl Deduplication {
             };
             notes.push(format!("index: '{}', {mode}", against.path));
         }
-        notes.push(
-            "documents: kept in memory while it lasts, then in a temporary file, and gone through again".to_string(),
-        );
+        if request.forgets_copies {
+            notes.push(
+                "documents: without most copies, kept in memory while it lasts, then in a temporary file".to_string(),
+            );
+        }
         notes
     }
 }

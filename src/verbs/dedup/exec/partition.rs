@@ -31,13 +31,14 @@ pub(super) struct ReadPartition {
 }
 
 impl<'a> Partition<'a> {
-    pub fn new(work: &'a DedupWork, budgets: &Budgets) -> Result<Self> {
+    pub fn new(work: &'a DedupWork, budgets: &Budgets, number: usize) -> Result<Self> {
+        let documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(&budgets.documents));
         Ok(Self {
             work,
             keep: KeepKeys::new(work, &budgets.keys)?,
             names: NameStore::new(work, &budgets.keys),
             positions: work.position.map(|_| Positions::new(&budgets.keys)),
-            documents: Documents::new(Arc::clone(&work.input_schema), Arc::clone(&budgets.documents)),
+            documents: documents.of_partition(work.again.as_ref(), number),
         })
     }
 

@@ -63,7 +63,7 @@ fn collect(
     let shared = Keys::new(work, &budgets.keys);
     let read = in_parallel(stop, rows, |number, mut input| {
         let mut keys = shared.of_partition(work, number)?;
-        let mut partition = Partition::new(work, budgets)?;
+        let mut partition = Partition::new(work, budgets, number)?;
         let mut copies = Copies::new(work, &budgets.keys)?;
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();

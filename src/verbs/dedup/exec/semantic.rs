@@ -89,9 +89,9 @@ fn collect(
 ) -> Result<(Vec<VectorPartition>, Option<Vec<StoredRows>>, ReadRows)> {
     let Some(key) = work.columns.key else { return Err(bug!("{} has no vector", work.request.label)) };
     let partitions = VectorPartition::all(rows.len(), &budgets.keys).into_iter().zip(rows).collect();
-    let read = in_parallel(stop, partitions, |_, (mut vectors, mut input)| {
+    let read = in_parallel(stop, partitions, |number, (mut vectors, mut input)| {
         let mut per = PerValues::new(work, &budgets.keys);
-        let mut partition = Partition::new(work, budgets)?;
+        let mut partition = Partition::new(work, budgets, number)?;
         while let Some(batch) = input.next()? {
             let _timer = work.elapsed.timer();
             if needs_vectors {

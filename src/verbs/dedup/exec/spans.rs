@@ -34,8 +34,9 @@ pub(super) fn run(work: &DedupWork, working: Working, budgets: Budgets) -> Resul
     let threads = if rows.len() == 1 { Some(threads(budget.as_ref())?) } else { None };
     let texts = Texts { work, column, threads };
     let partitions = TextPartition::all(rows.len(), &budget).into_iter().zip(rows).collect();
-    let read = in_parallel(&stop, partitions, |_, (mut partition, mut input)| {
-        let mut documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(&budgets.documents));
+    let read = in_parallel(&stop, partitions, |number, (mut partition, mut input)| {
+        let documents = Documents::new(Arc::clone(&work.input_schema), Arc::clone(&budgets.documents));
+        let mut documents = documents.of_partition(work.again.as_ref(), number);
         texts.read(finder.as_ref(), &mut partition, &mut documents, &mut input)?;
         Ok((partition, documents))
     })?;

@@ -8,6 +8,7 @@ use crate::dedup::{Budget, Method};
 use crate::exec::{KeptStage, RunLog};
 use crate::verbs::budget::PoolBudget;
 use crate::verbs::dedup::DedupRequest;
+use crate::verbs::replay::Again;
 use crate::verbs::working::Working;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::TaskContext;
@@ -71,6 +72,8 @@ pub(in crate::verbs) struct DedupWork {
     /// What puts rows of several partitions in order.
     pub position: Option<usize>,
     pub dropped: Option<Dropped>,
+    /// Gives rows again that were not kept.
+    pub again: Option<Again>,
     pub log: Option<Arc<RunLog>>,
     /// Where what it decides is kept for another attempt.
     pub kept: Option<KeptStage>,
