@@ -31,6 +31,9 @@ fn partition(seed: u64, n_rows: usize, text_bytes: usize) -> Vec<RecordBatch> {
     batches
 }
 
+/// The key and the text of a row.
+type Row = (Option<i64>, String);
+
 fn key(name: &str, index: usize, descending: bool) -> PhysicalSortExpr {
     PhysicalSortExpr::new(Arc::new(Column::new(name, index)), SortOptions::new(descending, true))
 }
@@ -40,7 +43,7 @@ fn sorted(
     partitions: &[Vec<RecordBatch>],
     keys: Vec<PhysicalSortExpr>,
     memory_bytes: usize,
-) -> (Vec<(Option<i64>, String)>, Vec<usize>, usize) {
+) -> (Vec<Row>, Vec<usize>, usize) {
     let schema = partitions[0][0].schema();
     let source = MemorySourceConfig::try_new_exec(partitions, schema, None).unwrap();
     let order = LexOrdering::new(keys).unwrap();
