@@ -122,10 +122,13 @@ impl Object {
     }
 }
 
+/// The backends of this process, by kind and root of their addresses.
+type Known = HashMap<(Scheme, String), Arc<Backend>>;
+
 impl Backend {
     /// Connections are kept for the process.
     fn of(address: &Address) -> io::Result<Arc<Self>> {
-        static KNOWN: Mutex<Option<HashMap<(Scheme, String), Arc<Backend>>>> = Mutex::new(None);
+        static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (address.scheme, address.root.clone());
         if let Some(found) = known().as_ref().and_then(|known| known.get(&name)) {

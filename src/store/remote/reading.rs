@@ -239,7 +239,7 @@ impl RemoteFile {
     /// Begins to fetch the range that `at` is in. Gives its place among those under way.
     fn begin(&self, state: &mut State, at: u64, room: Option<Room>) -> usize {
         let range = self.range_at(state, at);
-        if !state.plan.iter().any(|planned| *planned == range) {
+        if !state.plan.contains(&range) {
             (state.end, state.step) = (range.end, (state.step * 2).clamp(FIRST_BYTES, MAX_BYTES));
         }
         let slot = Arc::new(Slot::default());
