@@ -425,7 +425,8 @@ impl Scan {
             Extent::Groups { .. } => false,
             Extent::Whole => true,
         };
-        if self.input.stdin.is_some() || !is_end {
+        // All requests for an object are for the one that was listed: another one under its name is an error.
+        if self.input.stdin.is_some() || is_remote(&source.path) || !is_end {
             return Ok(());
         }
         let told = match stat(&source.path) {
