@@ -24,7 +24,7 @@ fn write_documents(folder: &Path) {
                 })
                 .collect();
             let text = words.chunks(12).map(|line| line.join(" ")).collect::<Vec<_>>().join(".\\n");
-            let broken = if n % 97 == 0 { "{\"id\": broken\n" } else { "" };
+            let broken = if n.is_multiple_of(97) { "{\"id\": broken\n" } else { "" };
             format!("{{\"id\":\"d{n:04}\",\"score\":{},\"text\":\"{text}\"}}\n{broken}", n % 7)
         });
         std::fs::write(folder.join(format!("in-{part}.jsonl")), documents.collect::<String>()).unwrap();

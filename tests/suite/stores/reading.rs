@@ -11,7 +11,7 @@ fn line(id: u64) -> String {
     let words: Vec<String> = (0..20 + id % 40).map(|n| format!("w{}", (id * 7919 + n * n * 31) % 4001)).collect();
     format!(
         "{{\"id\": {id}, \"lang\": \"{}\", \"text\": \"{}\"}}\n",
-        if id % 7 == 0 { "de" } else { "en" },
+        if id.is_multiple_of(7) { "de" } else { "en" },
         words.join(" ")
     )
 }
