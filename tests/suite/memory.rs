@@ -96,7 +96,8 @@ fn lines_that_are_carried_to_the_output_count_against_the_limit() {
             let Compiled::Query(plan) = session.compile(&script, 0).await.unwrap() else { panic!() };
             session.explain_analyze(&plan).await.unwrap().0
         });
-        assert!(analyzed.contains("spilled"), "{analyzed}");
+        // A sort spills; a DEDUP does, or reads the rows again where that costs less.
+        assert!(["spilled", "rows that came again"].iter().any(|told| analyzed.contains(told)), "{analyzed}");
         assert!(std::fs::read(&out).unwrap() == expected, "{verb}");
     }
 }
