@@ -49,6 +49,7 @@ mod error;
 mod exec;
 mod gpu;
 mod logical;
+mod models;
 pub mod ops;
 mod optimizer;
 mod physical;

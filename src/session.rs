@@ -20,7 +20,7 @@ use crate::exec::{Progress, Report, Shard};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
-use crate::{Config, Error, Result, exec, physical, syntax, verbs};
+use crate::{Config, Error, Result, exec, models, physical, syntax, verbs};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
@@ -120,7 +120,7 @@ pub struct Session {
 impl Session {
     /// A new session with the built-in operators and presets.
     pub fn new(config: Config) -> Result<Self> {
-        let operators = Registry::builtin();
+        let operators = models::builtin()?;
         let state = physical::session_state(&config, &operators)?;
         let scope = Scope { macros: logical::presets().clone(), ..Scope::default() };
         Ok(Self { config, operators, scope, state, opened: Arc::default() })

@@ -26,6 +26,7 @@ mod suite {
     mod lossless;
     mod memory;
     mod messy;
+    mod models;
     mod new_files;
     mod one_pass;
     mod operators;

@@ -5,7 +5,7 @@ mod presets;
 use super::terminal;
 use crate::diag::did_you_mean;
 use crate::ops::{Registry, reference};
-use crate::{Error, Result};
+use crate::{Error, Result, models};
 use std::process::ExitCode;
 
 /// List the operators and presets, or describe one.
@@ -20,7 +20,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let registry = Registry::builtin();
+    let registry = models::builtin()?;
     let text = match &args.name {
         Some(name) => describe(&registry, name)?,
         None if args.markdown => reference::markdown(&registry) + &presets::markdown(),

@@ -3,7 +3,8 @@
 //! A price list: one line a kind of expression. Functions of the registry bring their own price.
 //! Invariant: what is not on the list is taken as expensive and as able to fail.
 
-use crate::logical::GetField;
+use crate::logical::{GetField, ModelCall, is_model_call};
+use crate::ops::ModelSetting;
 use crate::optimizer::{cast_never_fails, holds_text};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -93,6 +94,9 @@ fn node_ns(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &FunctionPrices
     if takes_field(node, input)? {
         return Ok(COMPARE_NS);
     }
+    if let Some(call) = ModelCall::of(node.as_ref()) {
+        return Ok(call.model.facts(&ModelSetting::default()).cost.total_ns(1, TEXT_BYTES as usize));
+    }
     if let Some(call) = node.downcast_ref::<ScalarFunctionExpr>() {
         let price = prices(call.name())
             .unwrap_or(FunctionPrice { ns_per_row: OTHER_FUNCTION_NS, ns_per_byte: TEXT_FUNCTION_NS_PER_BYTE });
@@ -130,6 +134,10 @@ fn node_can_fail(node: &Arc<dyn PhysicalExpr>, input: &Schema, prices: &Function
     }
     if let Some(cast) = node.downcast_ref::<CastExpr>() {
         return Ok(!cast_never_fails(&cast.expr().data_type(input)?, cast.cast_type()));
+    }
+    // A row that it cannot take is set aside, wherever that happens.
+    if is_model_call(node) {
+        return Ok(false);
     }
     if let Some(call) = node.downcast_ref::<ScalarFunctionExpr>() {
         return Ok(prices(call.name()).is_none() && !takes_field(node, input)?);

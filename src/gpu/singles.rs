@@ -192,6 +192,8 @@ fn choices(param: &Param) -> Vec<Choice> {
         ParamType::Int { min, max } => choices.extend([1, 2, 3, 5, 10].map(|n: i64| Choice::Int(n.clamp(min, max)))),
         ParamType::Float { min, max } => choices.push(Choice::Float(0.5f64.clamp(min, max))),
         ParamType::Bool => choices.extend([Choice::Bool(false), Choice::Bool(true)]),
+        // No kernel reads one.
+        ParamType::Vector => {}
         ParamType::TextList => choices.push(Choice::TextList(vec!["a".to_string()])),
         ParamType::ChoiceList(words) => {
             choices.push(Choice::TextList(words.iter().map(|word| word.to_string()).collect()));

@@ -1,14 +1,16 @@
-//! An operator as a DataFusion function.
+//! An operator as a DataFusion function, and what all operators' functions have in common.
 //!
 //! The binder puts options in order and leaves defaults off at the end, as any DataFusion context may. A call that does
 //! not fit is a plan error that names the parameter: raised in `return_field_from_args`, because DataFusion wraps what
 //! `coerce_types` says.
 //!
 //! Invariant: a function is known by its name; a session has one operator of a name.
-//! Not here: what operators are and how they compute (`ops`).
+//! Not here: what operators are and how they compute (`ops`), and the functions of those that hold a model
+//! (`model_functions.rs`).
 
+use super::model_functions::ModelFunction;
 use crate::Error;
-use crate::ops::{Args, OpSpec, Param, ParamType, Value, evaluate};
+use crate::ops::{Args, Cpu, OpSpec, Param, ParamType, Value, evaluate};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue, plan_err};
@@ -24,7 +26,10 @@ use std::sync::Arc;
 
 /// The SQL function of an operator.
 pub fn scalar_udf(spec: Arc<OpSpec>) -> ScalarUDF {
-    ScalarUDF::new_from_impl(OperatorFunction::new(spec))
+    match &spec.cpu {
+        Cpu::Model(_) => ScalarUDF::new_from_impl(ModelFunction::new(spec)),
+        _ => ScalarUDF::new_from_impl(OperatorFunction::new(spec)),
+    }
 }
 
 /// Whether a function is an operator of ours.
@@ -82,19 +87,69 @@ impl Hash for OperatorFunction {
 
 impl OperatorFunction {
     fn new(spec: Arc<OpSpec>) -> Self {
-        let volatility = if spec.effects.is_movable() { Volatility::Immutable } else { Volatility::Volatile };
-        let mut signature = Signature::user_defined(volatility);
-        signature.parameter_names = Some(spec.params.iter().map(|param| param.name.to_string()).collect());
-        let section = DocSection { include: true, label: spec.family.as_str(), description: None };
-        let documentation = spec
-            .params
-            .iter()
-            .fold(Documentation::builder(section, spec.summary, spec.signature()), |documentation, param| {
-                documentation.with_argument(param.name, param.doc)
-            })
-            .build();
-        Self { spec, signature, documentation }
+        Self { signature: signature(&spec), documentation: documentation(&spec), spec }
     }
+}
+
+/// The parameters by their names; types are checked by [`checked`].
+pub(super) fn signature(spec: &OpSpec) -> Signature {
+    let volatility = if spec.effects.is_movable() { Volatility::Immutable } else { Volatility::Volatile };
+    let mut signature = Signature::user_defined(volatility);
+    signature.parameter_names = Some(spec.params.iter().map(|param| param.name.to_string()).collect());
+    signature
+}
+
+/// What DataFusion shows of it.
+pub(super) fn documentation(spec: &OpSpec) -> Documentation {
+    let section = DocSection { include: true, label: spec.family.as_str(), description: None };
+    let begun = Documentation::builder(section, spec.summary, spec.signature());
+    spec.params.iter().fold(begun, |documentation, param| documentation.with_argument(param.name, param.doc)).build()
+}
+
+/// The types that arguments are cast to. Those that cannot be cast stay as they are; [`checked`] refuses them in plain words.
+pub(super) fn coerced(spec: &OpSpec, arg_types: &[DataType]) -> Vec<DataType> {
+    let mut params = spec.params.iter();
+    let types = arg_types.iter().enumerate().map(|(position, given)| {
+        let coerced = params.next().and_then(|param| coerced_type(param.ty, given, position < spec.n_columns()));
+        coerced.unwrap_or_else(|| given.clone())
+    });
+    types.collect()
+}
+
+/// Refuses a call whose arguments do not fit, and says why.
+pub(super) fn checked(spec: &OpSpec, args: &ReturnFieldArgs) -> Result<()> {
+    if let Err(problem) = spec.bind_arguments(args.arg_fields.len(), &[]) {
+        return plan_err!("{}; {}", problem.message, problem.help);
+    }
+    for (position, (param, field)) in spec.params.iter().zip(args.arg_fields).enumerate() {
+        let (name, given, is_column) = (spec.name, field.data_type(), position < spec.n_columns());
+        if coerced_type(param.ty, given, is_column).is_none() {
+            let wanted = param.ty;
+            return if is_column && wanted == ParamType::Text {
+                plan_err!("`{name}` reads text, and `{}` is {given}; write CAST(… AS VARCHAR) to read it", param.name)
+            } else {
+                plan_err!("`{name}`: `{}` is {wanted}, not a value of type {given}", param.name)
+            };
+        }
+        let constant = args.scalar_arguments.get(position).copied().flatten();
+        if !is_column
+            && let Some(constant) = constant
+            && let Err(why) = option_value(param, constant)
+        {
+            return plan_err!("`{name}`: {why}");
+        }
+    }
+    Ok(())
+}
+
+/// Refuses options that differ from row to row.
+pub(super) fn all_constant(spec: &OpSpec, args: &[Expr]) -> Result<()> {
+    for (param, arg) in spec.params.iter().zip(args).skip(spec.n_columns()) {
+        if !arg.column_refs().is_empty() || arg.is_volatile() {
+            return not_constant(spec, param.name);
+        }
+    }
+    Ok(())
 }
 
 impl ScalarUDFImpl for OperatorFunction {
@@ -110,55 +165,18 @@ impl ScalarUDFImpl for OperatorFunction {
         Ok(self.spec.returns.data_type())
     }
 
-    /// Types that cannot be cast stay as they are; `return_field_from_args` refuses them in plain words.
     fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
-        let mut params = self.spec.params.iter();
-        Ok(arg_types
-            .iter()
-            .enumerate()
-            .map(|(position, given)| {
-                let coerced = params.next().and_then(|param| coerced_type(param.ty, given, position == 0));
-                coerced.unwrap_or_else(|| given.clone())
-            })
-            .collect())
+        Ok(coerced(&self.spec, arg_types))
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let spec = &self.spec;
-        if let Err(problem) = spec.bind_arguments(args.arg_fields.len(), &[]) {
-            return plan_err!("{}; {}", problem.message, problem.help);
-        }
-        for (position, (param, field)) in spec.params.iter().zip(args.arg_fields).enumerate() {
-            let (name, given) = (spec.name, field.data_type());
-            if coerced_type(param.ty, given, position == 0).is_none() {
-                let wanted = param.ty;
-                return if position == 0 {
-                    plan_err!(
-                        "`{name}` reads text, and `{}` is {given}; write CAST(… AS VARCHAR) to read it",
-                        param.name
-                    )
-                } else {
-                    plan_err!("`{name}`: `{}` is {wanted}, not a value of type {given}", param.name)
-                };
-            }
-            let constant = args.scalar_arguments.get(position).copied().flatten();
-            if position > 0
-                && let Some(constant) = constant
-                && let Err(why) = option_value(param, constant)
-            {
-                return plan_err!("`{name}`: {why}");
-            }
-        }
-        Ok(Arc::new(Field::new(spec.name, spec.returns.data_type(), true)))
+        checked(&self.spec, &args)?;
+        Ok(Arc::new(Field::new(self.spec.name, self.spec.returns.data_type(), true)))
     }
 
     /// Changes nothing; it is the one place where the planner shows us the argument expressions.
     fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        for (param, arg) in self.spec.params.iter().zip(&args).skip(1) {
-            if !arg.column_refs().is_empty() || arg.is_volatile() {
-                return not_constant(&self.spec, param.name);
-            }
-        }
+        all_constant(&self.spec, &args)?;
         Ok(ExprSimplifyResult::Original(args))
     }
 
@@ -198,16 +216,23 @@ impl ScalarUDFImpl for OperatorFunction {
     }
 }
 
-fn not_constant<T>(spec: &OpSpec, param: &str) -> Result<T> {
+pub(super) fn not_constant<T>(spec: &OpSpec, param: &str) -> Result<T> {
     plan_err!("`{}`: `{param}` must be a constant, the same for every row", spec.name)
 }
 
 /// The type that an argument of type `given` is cast to; `None` if it does not fit the parameter.
-fn coerced_type(wanted: ParamType, given: &DataType, is_document: bool) -> Option<DataType> {
+fn coerced_type(wanted: ParamType, given: &DataType, is_column: bool) -> Option<DataType> {
     let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     match (wanted, given) {
         // Documents keep their layout: casting a column would copy the corpus.
-        (ParamType::Text, text) if is_document && is_text(text) => Some(text.clone()),
+        (ParamType::Text, text) if is_column && is_text(text) => Some(text.clone()),
+        (ParamType::Vector, DataType::Null) => Some(DataType::new_list(DataType::Float32, true)),
+        (ParamType::Vector, list) => match list {
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                item.data_type().is_numeric().then(|| list.clone())
+            }
+            _ => None,
+        },
         (ParamType::Text | ParamType::Choice(_), DataType::Null) => Some(DataType::Utf8),
         (ParamType::Text | ParamType::Choice(_), DataType::Dictionary(_, text)) if is_text(text) => {
             Some(DataType::Utf8)
@@ -230,7 +255,7 @@ fn coerced_type(wanted: ParamType, given: &DataType, is_document: bool) -> Optio
 }
 
 /// A constant of the plan as a value that the option takes.
-fn option_value(param: &Param, constant: &ScalarValue) -> Result<Value, String> {
+pub(super) fn option_value(param: &Param, constant: &ScalarValue) -> Result<Value, String> {
     if constant.is_null() {
         return Err(format!("`{}` may not be NULL", param.name));
     }

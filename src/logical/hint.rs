@@ -7,6 +7,7 @@
 use super::Binder;
 use super::catalog::option_error;
 use super::functions::is_operator;
+use super::model_functions::is_model;
 use super::verbs::Bound;
 use crate::config::{DeviceChoice, SettingError, parse_bytes};
 use crate::diag::{Code, did_you_mean};
@@ -225,7 +226,7 @@ impl Binder<'_> {
         let text = resources.text();
         let mark = |expr: Expr| {
             let marked = expr.transform_up(|part| match &part {
-                Expr::ScalarFunction(call) if is_operator(&call.func) => {
+                Expr::ScalarFunction(call) if is_operator(&call.func) || is_model(&call.func) => {
                     let mut args = vec![part];
                     args.extend((!text.is_empty()).then(|| lit(text.clone())));
                     Ok(Transformed::yes(function.call(args)))

@@ -88,6 +88,7 @@ pub fn evaluate_fields(
             Arc::new(items.finish(nulls)?)
         }
         Cpu::Batch(_) | Cpu::Statistic(_) => return Err(bug!("`{}` was handled above", spec.name)),
+        Cpu::Model(_) => return Err(bug!("`{}` is a model: it is opened and prepared, then it runs", spec.name)),
     })
 }
 
@@ -215,7 +216,7 @@ impl Record {
                 Returns::Float64 => Ok(FieldColumn::Float(Float64Builder::with_capacity(n_docs))),
                 Returns::Boolean => Ok(FieldColumn::Bool(BooleanBuilder::with_capacity(n_docs))),
                 Returns::Utf8 => Ok(FieldColumn::Text(TextColumn::new(n_docs))),
-                Returns::Struct(_) | Returns::List(_) => {
+                Returns::Struct(_) | Returns::List(_) | Returns::Opened(_) => {
                     Err(bug!("field `{name}` of `{}` is a {returns}, which a field cannot be", spec.name))
                 }
             })

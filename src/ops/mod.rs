@@ -20,6 +20,7 @@ pub(crate) mod dedup;
 mod device_tables;
 mod doc;
 mod evaluate;
+mod model;
 mod param;
 pub(crate) mod prelude;
 mod quality;
@@ -41,11 +42,16 @@ mod web;
 pub(crate) use call::{ArgSource, ArgumentAt};
 pub(crate) use doc::{DeviceNeeds, Line, Repeats, Word};
 pub(crate) use evaluate::{evaluate, evaluate_fields};
+pub(crate) use model::has_null_number;
 pub(crate) use param::ParamType;
 pub(crate) use spec::{Kernel, Scratch};
 pub(crate) use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
 pub(crate) use value::Value;
 
+pub use model::{
+    Model, ModelBatch, ModelCode, ModelColumn, ModelDevice, ModelFacts, ModelFile, ModelRows, ModelSetting, OpenModel,
+    PreparedModel, RejectedRow,
+};
 pub use param::Param;
 pub use registry::Registry;
 pub use spec::{Cost, Cpu, Effects, Example, Family, Gpu, OpSpec, Returns};

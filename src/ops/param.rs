@@ -6,7 +6,7 @@ use std::fmt;
 /// Tells whether a text has a form; the error says what was expected.
 pub type TextForm = fn(&str) -> Result<(), String>;
 
-/// One parameter. The first is the document; one without a default must be given.
+/// One parameter. The first is the document, or the first ones are the columns of a model; one without a default must be given.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     /// As written before `=>`.
@@ -48,6 +48,8 @@ pub enum ParamType {
     TextList,
     /// A list of some of these words.
     ChoiceList(&'static [&'static str]),
+    /// A list of numbers: a column that a model reads.
+    Vector,
 }
 
 impl ParamType {
@@ -59,7 +61,13 @@ impl ParamType {
             ParamType::Float { .. } => "DOUBLE",
             ParamType::Bool => "BOOLEAN",
             ParamType::TextList | ParamType::ChoiceList(_) => "TEXT[]",
+            ParamType::Vector => "FLOAT[]",
         }
+    }
+
+    /// Whether a column can be of this type.
+    pub fn is_column(self) -> bool {
+        matches!(self, ParamType::Text | ParamType::Vector)
     }
 }
 
@@ -82,6 +90,7 @@ impl fmt::Display for ParamType {
             ParamType::Bool => f.write_str("true or false"),
             ParamType::TextList => f.write_str("a list of texts, as ['a', 'b']"),
             ParamType::ChoiceList(choices) => write!(f, "a list of some of {}", quoted(choices)),
+            ParamType::Vector => f.write_str("a list of numbers"),
         }
     }
 }
@@ -94,6 +103,11 @@ impl Param {
     /// The document, or an option that takes any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, doc, ParamType::Text)
+    }
+
+    /// A column of lists of numbers, for a model.
+    pub const fn vector(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, doc, ParamType::Vector)
     }
 
     /// One of a few words.

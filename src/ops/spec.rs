@@ -7,6 +7,7 @@
 
 use super::doc::{Doc, Needs};
 use super::evaluate::{Items, Record};
+use super::model::ModelCode;
 use super::param::{Param, ParamType};
 use super::value::{Args, Value};
 use crate::{Error, Result};
@@ -64,6 +65,10 @@ pub enum Family {
     Safety,
     /// Finding equal documents.
     Dedup,
+    /// What language a document is in.
+    Language,
+    /// Models: classifiers, embeddings, tokenizers.
+    Model,
     /// Registered by the program that embeds curator.
     Custom,
 }
@@ -81,6 +86,8 @@ impl Family {
             Family::Text => "text",
             Family::Safety => "safety",
             Family::Dedup => "dedup",
+            Family::Language => "language",
+            Family::Model => "model",
             Family::Custom => "custom",
         }
     }
@@ -101,6 +108,8 @@ pub enum Returns {
     Struct(&'static [(&'static str, Returns)]),
     /// Any number of values, as `unnest` takes them apart.
     List(&'static Returns),
+    /// What the model says that the call opens; the text tells users what that may be.
+    Opened(&'static str),
 }
 
 impl Returns {
@@ -109,7 +118,7 @@ impl Returns {
         self == Returns::Utf8
     }
 
-    /// The Arrow type.
+    /// The Arrow type. That of a model is known when it is opened.
     pub fn data_type(self) -> DataType {
         match self {
             Returns::Int64 => DataType::Int64,
@@ -118,6 +127,7 @@ impl Returns {
             Returns::Utf8 => DataType::Utf8,
             Returns::Struct(fields) => DataType::Struct(struct_fields(fields)),
             Returns::List(item) => DataType::new_list(item.data_type(), true),
+            Returns::Opened(_) => DataType::Null,
         }
     }
 }
@@ -139,6 +149,7 @@ impl fmt::Display for Returns {
                 write!(f, "STRUCT<{}>", fields.join(", "))
             }
             Returns::List(item) => write!(f, "{item}[]"),
+            Returns::Opened(text) => f.write_str(text),
         }
     }
 }
@@ -208,7 +219,7 @@ impl Cost {
     }
 }
 
-/// Computes a whole column: for operators that hold state (a model, a large word list) or work better in batches.
+/// Computes a whole column: for operators that hold little state or work better in batches.
 pub type BatchKernel = Arc<dyn Fn(&ArrayRef, &Args) -> Result<ArrayRef> + Send + Sync>;
 
 /// How the CPU computes an operator. The kind must fit [`OpSpec::returns`]; [`OpSpec::check`] compares.
@@ -233,6 +244,8 @@ pub enum Cpu {
     List(fn(&str, &Args, &mut Items)),
     /// A column of documents to a column.
     Batch(BatchKernel),
+    /// Something that is opened, prepared, and then runs on batches of its own size.
+    Model(ModelCode),
 }
 
 /// A value that is read off the parts of a document.
@@ -299,6 +312,7 @@ impl fmt::Debug for Cpu {
             Cpu::Record(_) => "Record",
             Cpu::List(_) => "List",
             Cpu::Batch(_) => "Batch",
+            Cpu::Model(_) => "Model",
         })
     }
 }
@@ -404,9 +418,14 @@ impl Gpu {
 }
 
 impl OpSpec {
-    /// The options: every parameter but the document.
+    /// How many of its parameters, the first ones, are columns.
+    pub fn n_columns(&self) -> usize {
+        if let Cpu::Model(code) = &self.cpu { code.n_columns } else { 1 }
+    }
+
+    /// The options: every parameter but the document, or the columns of a model.
     pub fn options(&self) -> &'static [Param] {
-        self.params.get(1..).unwrap_or_default()
+        self.params.get(self.n_columns()..).unwrap_or_default()
     }
 
     /// The call as a user writes it, with types and defaults: `truncate_words(text TEXT, max BIGINT) -> TEXT`.
@@ -433,8 +452,22 @@ impl OpSpec {
             return refuse("names are lower-case letters, digits and `_`, beginning with a letter");
         }
         let Some(document) = self.params.first() else { return refuse("it has no parameter for the document") };
-        if document.ty != ParamType::Text || document.default.is_some() {
+        if let Cpu::Model(code) = &self.cpu {
+            let columns = self.params.get(..code.n_columns).filter(|columns| !columns.is_empty());
+            let is_column = |param: &Param| param.ty.is_column() && param.default.is_none();
+            if !columns.is_some_and(|columns| columns.iter().all(is_column)) {
+                return refuse(
+                    "the columns of a model are parameters without a default: texts or vectors, at least one",
+                );
+            }
+            if !matches!(self.returns, Returns::Opened(_)) {
+                return refuse("what a model returns is known when it is opened: Returns::Opened");
+            }
+        } else if document.ty != ParamType::Text || document.default.is_some() {
             return refuse("its first parameter must be the document: a text without a default");
+        }
+        if self.options().iter().any(|param| param.ty == ParamType::Vector) {
+            return refuse("a vector is a column, not an option");
         }
         for (position, param) in self.params.iter().enumerate() {
             if self.params[..position].iter().any(|earlier| earlier.name == param.name) {
@@ -447,7 +480,7 @@ impl OpSpec {
                 return refuse(&format!("a default does not fit: {why}"));
             }
         }
-        let fits = match self.cpu {
+        let fits = match &self.cpu {
             Cpu::Statistic(statistic) => match statistic.value {
                 StatisticValue::Int(_) => self.returns == Returns::Int64,
                 StatisticValue::Float(_) => self.returns == Returns::Float64,
@@ -459,7 +492,8 @@ impl OpSpec {
             Cpu::Text(_) => self.returns == Returns::Utf8,
             Cpu::Record(_) => matches!(self.returns, Returns::Struct(_)),
             Cpu::List(_) => matches!(self.returns, Returns::List(_)),
-            Cpu::Batch(_) => true,
+            Cpu::Batch(_) => !matches!(self.returns, Returns::Opened(_)),
+            Cpu::Model(_) => true,
         };
         if !fits {
             return refuse(&format!("{:?} code cannot return {}", self.cpu, self.returns));

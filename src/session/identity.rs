@@ -1,12 +1,13 @@
 //! What a run is told by: the same name for the same query on the same inputs, whatever it writes to.
 //!
 //! The name is a hash of the bound plan below `INTO` (macros, `LET`s and parameters are put in), of the version, and of
-//! every input file with its size and time. So a run that is tried again, with `overwrite` say, has the name of the first.
+//! every input file with its size and time, and of the files of models. So a run that is tried again, with `overwrite` say, has the name of the first.
 //! A query whose rows cannot be told beforehand (`random()`, `now()`, standard input, a pipe) is a run of its own each time.
 
 use super::Plan;
 use crate::Config;
-use crate::sinks::{ColumnType, InputFile, RunFacts};
+use crate::logical::model_of;
+use crate::sinks::{ColumnType, InputFile, ModelOfRun, RunFacts};
 use crate::sources::FileTable;
 use crate::store::is_file;
 use crate::verb::VerbNode;
@@ -27,6 +28,8 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(super) struct Identity {
     pub run: String,
     pub inputs: BTreeSet<InputFile>,
+    /// The files of its models.
+    pub models: BTreeSet<ModelOfRun>,
     /// The indexes that it adds to.
     pub appends_to: Vec<PathBuf>,
     /// Another run of the same query may give other rows.
@@ -51,6 +54,9 @@ impl Identity {
         for input in &identity.inputs {
             let _ = writeln!(text, "{input:?}");
         }
+        for model in &identity.models {
+            let _ = writeln!(text, "{} {} {}", model.role, model.n_bytes, model.xxh3_128);
+        }
         if identity.depends_on_cuts {
             identity.cuts.iter().for_each(|cuts| text.push_str(cuts));
         }
@@ -70,6 +76,7 @@ impl Identity {
             columns: columns_written(&plan.logical),
             settings: settings(config, self.depends_on_cuts),
             inputs: self.inputs.iter().cloned().collect(),
+            models: self.models.iter().cloned().collect(),
             ..RunFacts::default()
         }
     }
@@ -79,6 +86,15 @@ impl Identity {
         plan.apply_with_subqueries(|node| {
             node.apply_expressions(|expr| {
                 self.is_unique |= expr.exists(|part| Ok(changes_between_runs(part)))?;
+                expr.apply(|part| {
+                    self.models.extend(model_of(part).iter().flat_map(|model| model.files()).map(|file| ModelOfRun {
+                        role: file.role,
+                        path: file.path,
+                        n_bytes: file.n_bytes,
+                        xxh3_128: file.hash,
+                    }));
+                    Ok(TreeNodeRecursion::Continue)
+                })?;
                 Ok(TreeNodeRecursion::Continue)
             })?;
             match (node, VerbNode::of(node)) {

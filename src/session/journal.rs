@@ -49,6 +49,9 @@ impl Journal {
         let (then, facts) = (&self.facts, &now.facts);
         let mut found = query_differences(then, facts);
         found.extend(input_differences(&then.inputs, &facts.inputs));
+        if then.models != facts.models {
+            found.push("a file of a model has changed".into());
+        }
         if found.is_empty() {
             found.extend(chain_differences(&self.chains, &now.chains));
         }

@@ -66,6 +66,9 @@ pub struct RunFacts {
     /// The files that were read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputFile>,
+    /// The files of the models that values depend on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelOfRun>,
     /// What each step let through, as the funnel counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleCount>,
@@ -95,6 +98,19 @@ pub struct InputFile {
     /// Its version, if it is an object of a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+}
+
+/// A file of a model that a run used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ModelOfRun {
+    /// What it holds: weights, a tokenizer.
+    pub role: String,
+    /// As the query names it.
+    pub path: String,
+    /// Its size.
+    pub n_bytes: u64,
+    /// The hash of its bytes.
+    pub xxh3_128: String,
 }
 
 /// A step of the funnel.

@@ -35,7 +35,7 @@ mod verify;
 
 pub(crate) use existing::DROPPED;
 pub(crate) use json::{json_values, write_json_lines};
-pub use manifest::{ColumnType, InputFile, RejectsFolder, RuleCount, RunFacts, StagedOutput};
+pub use manifest::{ColumnType, InputFile, ModelOfRun, RejectsFolder, RuleCount, RunFacts, StagedOutput};
 pub use options::{Compression, Format, SinkOptions};
 pub(crate) use scratch::{Extent, Scratch};
 pub use source_lines::{OutputColumn, SourceLines};

@@ -226,6 +226,7 @@ fn random_options(dice: &mut Dice, spec: &OpSpec) -> Option<Args> {
             ParamType::TextList => {
                 Choice::TextList((0..dice.below(4)).map(|_| dice.pick(&WORDS).to_string()).collect())
             }
+            ParamType::Vector => unreachable!("no kernel reads vectors"),
             ParamType::ChoiceList(words) => Choice::TextList(vec![dice.pick(words).to_string()]),
         },
     });
