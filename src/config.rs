@@ -1,6 +1,9 @@
 //! What a session may use and how it behaves. Set by the library's caller, by flags, and by `SET` in a query.
 
+mod sizes;
+
 use crate::diag::did_you_mean;
+pub use sizes::{format_bytes, parse_bytes, parse_memory};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -237,7 +240,7 @@ pub static SETTINGS: &[Setting] = &[
         name: "memory_limit",
         doc: "memory the operators may hold together, as '8GB', or auto; past it they spill to disk",
         apply: |config, value| {
-            config.memory_limit_bytes = if value == "auto" { None } else { Some(parse_bytes(value)?) };
+            config.memory_limit_bytes = if value == "auto" { None } else { Some(parse_memory(value)?) };
             Ok(())
         },
         show: |config| config.memory_limit_bytes.map_or("auto".to_string(), format_bytes),
@@ -503,40 +506,6 @@ fn parse_rules(text: &str) -> Result<Vec<String>, String> {
         None => Err(format!("`{name}` is no rule that can be left out; these can: {}", OPTIONAL_RULES.join(", "))),
     };
     names.map(known).collect()
-}
-
-/// `8GB`, `512 MiB`, `1048576`: decimal and binary units, as the suffix says.
-pub fn parse_bytes(text: &str) -> Result<usize, String> {
-    let text = text.trim();
-    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits_end);
-    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        other => return Err(format!("`{other}` is not a unit of size; write for example '512MB' or '8GiB'")),
-    };
-    let number: f64 =
-        number.parse().map_err(|_| format!("`{text}` is not a size; write for example '512MB' or '8GiB'"))?;
-    Ok((number * scale) as usize)
-}
-
-/// A number of bytes for people: `1.5 MB`.
-pub fn format_bytes(bytes: usize) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.95 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
 /// The size of a split, which is not nothing.

@@ -103,6 +103,11 @@ impl From<LogicalPlan> for Plan {
 }
 
 impl Plan {
+    /// Whether it makes, changes or removes a table and gives no rows.
+    pub(crate) fn is_definition(&self) -> bool {
+        matches!(self.logical, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_))
+    }
+
     fn with_text(self, text: &str) -> Self {
         Self { text: Some(text.trim().into()), ..self }
     }

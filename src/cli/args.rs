@@ -3,8 +3,9 @@
 //! Not here: the arguments of one subcommand, which are in its file.
 
 use super::{calibrate, check, explain, fmt, gpu, index, merge, ops, query, repl, settings, shell, verify};
-use crate::config::{DeviceChoice, MaxRejects, parse_bytes};
+use crate::config::{DeviceChoice, MaxRejects, parse_bytes, parse_memory};
 use crate::diag::SourceText;
+use crate::syntax::{SQL_STATEMENTS, STATEMENTS};
 use crate::{Config, Error, Language, Result, Session};
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -90,7 +91,7 @@ pub fn read_source(file: &Path) -> Result<SourceText> {
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::io("<stdin>", error))?;
         ("<stdin>".to_string(), bytes)
     } else {
-        let bytes = std::fs::read(file).map_err(|error| Error::io(file, error))?;
+        let bytes = std::fs::read(file).map_err(|error| not_read(file, error))?;
         (file.display().to_string(), bytes)
     };
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -100,6 +101,22 @@ pub fn read_source(file: &Path) -> Result<SourceText> {
     Ok(SourceText::new(name, text.strip_prefix('\u{feff}').unwrap_or(&text)))
 }
 
+/// Why a query file cannot be read; a query in its place is known by its words.
+fn not_read(file: &Path, error: std::io::Error) -> Error {
+    let text = file.to_string_lossy();
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_query = text.split_whitespace().nth(1).is_some()
+        && STATEMENTS.iter().chain(SQL_STATEMENTS).any(|word| word.eq_ignore_ascii_case(first));
+    if is_query && error.kind() == std::io::ErrorKind::NotFound {
+        let shown: String = text.chars().take(40).collect();
+        let more = if shown.len() < text.len() { "…" } else { "" };
+        return Error::Data(format!(
+            "no file has the name of this query; a query on the command line comes after -e: curator query -e \"{shown}{more}\""
+        ));
+    }
+    Error::io(file, error)
+}
+
 /// What a session may use, and the values of `$name`s.
 #[derive(Debug, Default, clap::Args)]
 pub struct SessionArgs {
@@ -107,10 +124,10 @@ pub struct SessionArgs {
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition)]
     pub define: Vec<(String, String)>,
     /// Memory the query's operators may hold together, as `8GB`; past it they spill to disk.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory, visible_alias = "memory-limit", alias = "ram")]
     pub memory: Option<usize>,
     /// Worker threads [default: one per core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["workers", "num-workers", "jobs", "tasks", "cpus", "processes"])]
     pub threads: Option<NonZeroUsize>,
     /// Stop at the first line that cannot be read, instead of setting it aside.
     #[arg(long)]

@@ -2,10 +2,9 @@
 
 use super::args::{InputArgs, SessionArgs};
 use super::funnel::plural;
-use super::run::parse_all;
 use super::{process, terminal};
+use crate::Result;
 use crate::diag::Severity;
-use crate::{Error, Result};
 use std::process::ExitCode;
 
 /// Find the errors of a query file without running it.
@@ -24,13 +23,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
     let diagnostics = process::block_on(args.session.config().threads, async {
         let session = args.session.session()?;
-        let diagnostics = match parse_all(&session, &texts) {
-            Ok(scripts) => session.check_scripts(&scripts).await.problems,
-            // What a text that cannot be read would have defined is unknown, so the others cannot be judged.
-            Err(Error::Query(problems)) => problems,
-            Err(error) => return Err(error),
-        };
-        Ok(diagnostics)
+        Ok(session.check_texts(&texts).await.1.problems)
     })?;
     if diagnostics.is_empty() {
         return Ok(ExitCode::SUCCESS);

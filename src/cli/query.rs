@@ -3,7 +3,7 @@
 use super::args::{InputArgs, OutputArgs, SessionArgs};
 use super::funnel::{plural, render};
 use super::interrupt::Interrupt;
-use super::run::{Display, Finished, Outcome, drain, parse_all, run_compiled};
+use super::run::{Display, Finished, Outcome, drain, run_compiled};
 use super::{process, terminal};
 use crate::config::{Attempt, Checkpoint};
 use crate::diag::{Severity, SourceText};
@@ -83,12 +83,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let work = async {
             let mut session = args.session.session_with(args.attempt.apply(args.session.config()))?;
             // Everything must be right before anything runs: the end of an hour's work is a bad place for a typo.
-            let scripts = parse_all(&session, &texts)?;
-            let share = args.attempt.shard.map(|shard| share_of(shard, &args, &texts, &scripts)).transpose()?;
-            let checked = session.check_scripts(&scripts).await;
+            let (scripts, checked) = session.check_texts(&texts).await;
             if checked.problems.iter().any(|problem| problem.severity == Severity::Error) {
                 return Err(Error::Query(checked.problems));
             }
+            let share = args.attempt.shard.map(|shard| share_of(shard, &args, &texts, &scripts)).transpose()?;
             for (place, script) in scripts.iter().enumerate() {
                 for (index, statement) in script.statements.iter().enumerate() {
                     let compiled = session.compile_checked(&checked, (script, place), index).await?;

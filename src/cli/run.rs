@@ -22,7 +22,7 @@ pub struct Display {
 
 /// What one statement did.
 pub enum Outcome {
-    /// A `SET`, `LET` or `DEFINE` took effect.
+    /// A `SET`, `LET`, `DEFINE` or `CREATE` took effect.
     Done,
     /// A text was printed.
     Text,
@@ -42,7 +42,7 @@ pub struct Finished {
     pub printed: Option<Printed>,
 }
 
-/// Every text to statements; the errors of all of them at once.
+/// Every text to statements; the errors of all of them at once. Their names and types are not looked at.
 pub fn parse_all(session: &Session, texts: &[(SourceText, Language)]) -> Result<Vec<Script>> {
     let mut scripts = vec![];
     let mut problems = vec![];
@@ -95,7 +95,9 @@ pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose
 }
 
 async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Outcome> {
-    drain(session.execute(plan).await?, display).await
+    let outcome = drain(session.execute(plan).await?, display).await?;
+    // A table that was made has no documents to tell of.
+    Ok(if plan.is_definition() { Outcome::Done } else { outcome })
 }
 
 /// Takes everything that a run gives.

@@ -7,11 +7,13 @@
 mod render;
 mod source;
 mod suggest;
+mod synonyms;
 mod visible;
 
 pub use render::{render, render_all};
 pub use source::{SourceText, Span};
 pub(crate) use suggest::{did_you_mean, nearest};
+pub(crate) use synonyms::{dedup_method_for, functions_for, verb_for};
 pub(crate) use visible::{is_obeyed, visible};
 
 /// The stable number of a kind of message. `curator` users can search for it, tests can pin it.
@@ -152,6 +154,11 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Other help than there is.
+    pub(crate) fn replace_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
     }
 
     /// Adds help only if there is any to give.

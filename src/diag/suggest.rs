@@ -18,12 +18,17 @@ pub fn nearest<S: AsRef<str>>(name: &str, candidates: impl IntoIterator<Item = S
             // At least as many edits as the lengths differ by: names of other lengths need not be compared.
             let longer = wanted.chars().count().abs_diff(lower.chars().count());
             let edits = if longer > allowed_edits { longer } else { strsim::damerau_levenshtein(&wanted, &lower) };
-            let distance = if prefix { edits.min(allowed_edits) } else { edits };
+            let distance = if prefix || has_all_parts(&lower, &wanted) { edits.min(allowed_edits) } else { edits };
             (distance, edits, candidate.as_ref().to_string())
         })
         .filter(|(distance, _, _)| *distance <= allowed_edits)
         .min()
         .map(|(_, _, name)| name)
+}
+
+/// Whether a name of several words has all of the other's: `min_doc_words` has those of `min_words`.
+fn has_all_parts(name: &str, wanted: &str) -> bool {
+    wanted.contains('_') && wanted.split('_').all(|part| name.split('_').any(|other| other == part))
 }
 
 /// "did you mean `x`?", ready to be a diagnostic's help.
@@ -42,5 +47,6 @@ mod tests {
         assert_eq!(nearest("WORDS", names).as_deref(), Some("words"));
         assert_eq!(nearest("gopher", names).as_deref(), Some("gopher_quality"));
         assert_eq!(nearest("embedding", names), None);
+        assert_eq!(nearest("min_words", ["max_words_in_doc", "min_doc_words"]).as_deref(), Some("min_doc_words"));
     }
 }

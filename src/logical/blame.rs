@@ -4,9 +4,11 @@
 //! type). For those, [`Blame::check`] plans the parts of an expression, innermost first, and points at the
 //! first part that fails on its own.
 
+use super::macros::Macros;
 use super::positions::{Place, Positions, from_datafusion};
 use crate::Error;
 use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
+use crate::ops::Registry;
 use datafusion::common::{Column, DFSchema, DataFusionError, Result as DFResult, SchemaError};
 use datafusion::logical_expr::planner::ContextProvider;
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -19,12 +21,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Where to point when an error does not say.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Blame<'a> {
     /// Where locations lead.
     pub positions: &'a Positions,
     /// The text being bound.
     pub source: &'a SourceText,
+    /// What can be called beside SQL's functions.
+    pub macros: &'a Macros,
+    /// The operators.
+    pub operators: &'a Registry,
 }
 
 impl Blame<'_> {
@@ -99,9 +105,36 @@ impl Blame<'_> {
             DataFusionError::Collection(errors) => {
                 errors.into_iter().flat_map(|error| self.explain_at(error, place)).collect()
             }
-            DataFusionError::SchemaError(error, _) => vec![schema_error(&error, place)],
+            DataFusionError::SchemaError(error, _) => vec![self.schema_error(&error, place)],
             other => vec![planner_error(&other.strip_backtrace(), place)],
         }
+    }
+}
+
+impl Blame<'_> {
+    fn schema_error(&self, error: &SchemaError, place: &Place) -> Diagnostic {
+        let found = schema_error(error, place);
+        match error {
+            SchemaError::FieldNotFound { field, .. } => match self.not_a_column(&field.name, place) {
+                Some(help) => found.replace_help(help),
+                None => found,
+            },
+            _ => found,
+        }
+    }
+
+    /// What a name means that is no column: a function without its brackets, or a text in the wrong quotes.
+    fn not_a_column(&self, name: &str, place: &Place) -> Option<String> {
+        let lower = name.to_lowercase();
+        if let Some(found) = self.macros.get(&lower) {
+            return Some(format!("`{name}` is a rule to be called: write `{}`", found.short_call()));
+        }
+        if let Some(operator) = self.operators.find(&lower) {
+            let first = operator.params.first().map_or("", |param| param.name);
+            return Some(format!("`{name}` is a function: write `{name}({first})`"));
+        }
+        let is_in_double_quotes = place.call.is_none() && place.source.slice(place.span).starts_with('"');
+        is_in_double_quotes.then(|| format!("a text stands in single quotes: '{name}'; double quotes are for names"))
     }
 }
 
@@ -185,11 +218,11 @@ fn planner_error(message: &str, place: &Place) -> Diagnostic {
         _ if unsupported => Code::Unsupported,
         _ => Code::Plan,
     };
-    let (first, help) = match (code, first.split_once("; did you mean")) {
-        (Code::UnknownTable, Some((message, rest))) => (message.to_string(), Some(format!("did you mean{rest}"))),
+    let (first, help) = match (code, first.split_once("; ")) {
+        (Code::UnknownTable, Some((message, help))) => (message.to_string(), Some(help.to_string())),
         (Code::UnknownTable, None) => (
             first,
-            Some("a file is named in quotes: FROM 'docs.jsonl'; a LET must stand before it is used".to_string()),
+            Some("a file is named in single quotes: FROM 'docs.jsonl'; a LET must stand before it is used".to_string()),
         ),
         _ => (first, advice),
     };

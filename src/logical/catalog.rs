@@ -273,6 +273,13 @@ fn sample_of(kind: &TableSampleKind) -> &TableSample {
     }
 }
 
+/// Whether a name that is no table's was meant as a file's.
+fn looks_like_file(name: &str) -> bool {
+    const ENDINGS: [&str; 12] =
+        ["jsonl", "json", "ndjson", "csv", "tsv", "txt", "parquet", "arrow", "gz", "zst", "md", "feather"];
+    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
 /// The number an expression simply is.
 pub fn number_of(expr: &SqlExpr) -> Option<String> {
     match expr {
@@ -334,12 +341,22 @@ impl<'a> Catalog<'a> {
 impl ContextProvider for Catalog<'_> {
     fn get_table_source(&self, name: TableReference) -> DFResult<Arc<dyn TableSource>> {
         let table = name.table().to_string();
-        let schema = self.state.schema_for_ref(name)?;
+        let written = name.to_string();
+        let not_found = |near: Option<String>| {
+            let near = near.or_else(|| {
+                looks_like_file(&written).then(|| format!("a file is named in single quotes: FROM '{written}'"))
+            });
+            plan_datafusion_err!(
+                "no table or LET `{written}`{}",
+                near.map_or(String::new(), |help| format!("; {help}"))
+            )
+        };
+        let Ok(schema) = self.state.schema_for_ref(name) else { return Err(not_found(None)) };
         // The catalogs in use are in memory: their futures are ready at once.
         let provider = schema.table(&table).now_or_never().transpose()?.flatten();
         provider.map(provider_as_source).ok_or_else(|| {
-            let help = did_you_mean(&table, schema.table_names().into_iter().chain(self.let_names.iter().cloned()));
-            plan_datafusion_err!("no table or LET `{table}`{}", help.map_or(String::new(), |help| format!("; {help}")))
+            let names = schema.table_names().into_iter().chain(self.let_names.iter().cloned());
+            not_found(did_you_mean(&table, names))
         })
     }
 

@@ -100,6 +100,14 @@ impl Macro {
         Ok(Expr::Nested(Box::new(body)))
     }
 
+    /// A call with what has no default: `name(a)`.
+    pub fn short_call(&self) -> String {
+        let needed = self.params.iter().filter(|param| param.default.is_none()).map(|param| param.name.text.as_str());
+        // Presets call the document `t`; users call it `text`.
+        let needed: Vec<&str> = needed.map(|name| if name == "t" { "text" } else { name }).collect();
+        format!("{}({})", self.name, needed.join(", "))
+    }
+
     /// `name(a, b => 3)`, for messages.
     pub fn signature(&self) -> String {
         let param = |param: &MacroParam| match param.default {

@@ -15,6 +15,8 @@
 mod blame;
 mod bounded_results;
 mod catalog;
+mod column_names;
+mod comparisons;
 mod constant;
 mod depth;
 mod dialect;
@@ -31,6 +33,7 @@ mod relation;
 mod rewrite;
 mod room;
 mod row_sets;
+mod slips;
 mod sql;
 mod sqltext;
 mod subqueries;
@@ -188,7 +191,12 @@ impl<'a> Binder<'a> {
     }
 
     pub(crate) fn blame(&self) -> Blame<'_> {
-        Blame { positions: &self.positions, source: self.source }
+        Blame {
+            positions: &self.positions,
+            source: self.source,
+            macros: &self.context.scope.macros,
+            operators: self.context.operators,
+        }
     }
 
     pub(crate) fn catalog(&self) -> Catalog<'_> {

@@ -106,6 +106,14 @@ impl Positions {
 }
 
 impl Place {
+    /// Where the outermost macro is called that this is in; the place itself, if it is in none.
+    pub fn outermost(&self) -> &Place {
+        match &self.call {
+            Some((_, call)) => call.outermost(),
+            None => self,
+        }
+    }
+
     /// An error here. Inside a macro the main caret is at the outermost call, and the body is shown too.
     pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
         let mut bodies = Vec::new();

@@ -12,12 +12,13 @@
 use super::macros::{Macro, Macros, plain_access};
 use super::positions::Positions;
 use super::tree::drop_repeated_provenance;
-use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
+use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean, functions_for};
 use crate::ops::{ArgSource, ArgumentAt, OpSpec, Registry, Value as OpValue};
 use datafusion::execution::session_state::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectNamePart, Select, SelectFlavor, SelectItem, Spanned, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Array, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Ident, ObjectNamePart, Select, SelectFlavor, SelectItem, Spanned, Value, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::Span as SqlSpan;
 use std::collections::{BTreeMap, HashMap};
@@ -244,7 +245,13 @@ impl Rewriter<'_> {
             return None;
         }
         if !self.is_known_function(&lower) {
-            let help = did_you_mean(&name.value, self.function_names());
+            let synonym = functions_for(&lower).iter().find(|name| self.is_callable(name));
+            let help = match synonym {
+                Some(synonym) => Some(format!("write `{synonym}(…)`")),
+                // Words of other tools are near to nothing here by accident only.
+                None if !functions_for(&lower).is_empty() => None,
+                None => did_you_mean(&name.value, self.function_names()),
+            };
             let message = format!("no function `{}`", name.value);
             let problem = self.error(Code::UnknownFunction, message, name.span);
             let problem = if problem.labels.len() == 1 { problem.at("not found") } else { problem };
@@ -272,6 +279,7 @@ impl Rewriter<'_> {
         if self.inside.len() >= DEEPEST_MACROS {
             return Err(self.too_large(name, format!("macros use each other more than {DEEPEST_MACROS} deep")));
         }
+        self.refuse_equals(arguments_of(function), found.params.iter().map(|param| param.name.text.as_str()))?;
         let mut arguments = HashMap::new();
         for (at, argument) in arguments_of(function).iter().enumerate() {
             let (param, value) = match argument {
@@ -337,6 +345,7 @@ impl Rewriter<'_> {
 
     fn fill_arguments(&self, operator: &OpSpec, name: &Ident, function: &mut Function) -> Result<(), Diagnostic> {
         let given = arguments_of(function);
+        self.refuse_equals(given, operator.params.iter().map(|param| param.name))?;
         let mut positional = Vec::new();
         let mut named = Vec::new();
         for argument in given {
@@ -372,6 +381,36 @@ impl Rewriter<'_> {
         function.args =
             FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: vec![] });
         Ok(())
+    }
+
+    /// Refuses `gopher_quality(text, min_doc_words = 30)`, which would be a comparison with a column of that name.
+    fn refuse_equals<'n>(
+        &self,
+        arguments: &[FunctionArg],
+        params: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<(), Diagnostic> {
+        // What comes first is the document, or a condition on it.
+        for argument in arguments.iter().skip(1) {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Eq, right })) =
+                argument
+            else {
+                continue;
+            };
+            let Expr::Identifier(name) = left.as_ref() else { continue };
+            if params.clone().any(|param| param == name.value) {
+                let message = format!("an argument is named with `=>`, not with `=`: `{}`", name.value);
+                let help = format!("write `{} => {right}`", name.value);
+                return Err(self.error(Code::Arguments, message, name.span).help(help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a function, operator or macro has this name.
+    fn is_callable(&self, name: &str) -> bool {
+        self.names.macros.contains_key(name)
+            || self.names.operators.find(name).is_some()
+            || self.is_known_function(name)
     }
 
     fn is_known_function(&self, lower: &str) -> bool {

@@ -17,6 +17,7 @@ impl Binder<'_> {
             DFStatement::CopyTo(copy) => self.copy_to(copy, span),
             DFStatement::Statement(statement) => {
                 let mut statement = *statement;
+                self.refuse_null_comparisons(&statement)?;
                 self.rewrite(&mut statement)?;
                 self.hide_lets_behind(&statement);
                 self.plan_sql(DFStatement::Statement(Box::new(statement)), span)
@@ -28,10 +29,12 @@ impl Binder<'_> {
     fn plan_sql(&self, statement: DFStatement, span: Span) -> Result<LogicalPlan, Vec<Diagnostic>> {
         let catalog = self.catalog();
         let planned = planner(&catalog).statement_to_plan(statement.clone());
-        planned.map_err(|error| match &statement {
+        let planned = planned.map_err(|error| match &statement {
             DFStatement::Statement(statement) => self.blame().explain_in(statement.as_ref(), error, span),
             _ => self.blame().explain(error, span),
-        })
+        })?;
+        self.refuse_comparisons_of(&planned, span).map_err(|problem| vec![problem])?;
+        Ok(planned)
     }
 
     /// `COPY (query) TO 'path' [STORED AS format] [PARTITIONED BY (…)] [OPTIONS (…)]`
@@ -40,6 +43,7 @@ impl Binder<'_> {
             CopyToSource::Query(query) => *query,
             CopyToSource::Relation(name) => self.select_all(name),
         };
+        self.refuse_null_comparisons(&query)?;
         self.rewrite(&mut query)?;
         let statement = Statement::Query(Box::new(query));
         self.hide_lets_behind(&statement);
@@ -57,7 +61,7 @@ impl Binder<'_> {
                 other => other.to_string(),
             };
             // `OPTIONS (format.compression 'zstd')` is DataFusion's spelling of the same.
-            options.push((name.trim_start_matches("format.").to_string(), value));
+            options.push((name.trim_start_matches("format.").to_lowercase(), value));
         }
         let span = self.relations.quoted(&copy.target).unwrap_or(span);
         let copy = CopyTo { location: copy.target, options, span };

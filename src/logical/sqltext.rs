@@ -6,6 +6,7 @@
 use super::depth::too_deep;
 use super::dialect::CuratorDialect;
 use super::positions::{OriginId, Positions};
+use super::slips::Slips;
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 use datafusion::sql::parser::{DFParserBuilder, Statement as DFStatement};
 use datafusion::sql::sqlparser::ast::{Expr, OrderByExpr, SelectItem, TableFactor};
@@ -46,6 +47,12 @@ impl<'a> SqlReader<'a> {
 
     /// What may stand after FROM or JOIN.
     pub fn relation(&self, slice: Span) -> Result<TableFactor, Diagnostic> {
+        if let Some(path) = bare_path(self.source.slice(slice)) {
+            let span = Span::new(slice.start, slice.start + path.len());
+            return Err(Diagnostic::error(Code::UnknownTable, format!("`{path}` is not a name"), self.source, span)
+                .at("a path?")
+                .help(format!("a file is named in single quotes: FROM '{path}'")));
+        }
         self.whole(slice, |parser| {
             let tables = parser.parse_comma_separated(Parser::parse_table_and_joins)?;
             match <[_; 1]>::try_from(tables) {
@@ -58,7 +65,8 @@ impl<'a> SqlReader<'a> {
 
     /// A whole statement, DataFusion's own (COPY, CREATE EXTERNAL TABLE, …) included.
     pub fn statement(&self, slice: Span) -> Result<DFStatement, Diagnostic> {
-        let tokens = self.tokens(slice)?;
+        let mut tokens = self.tokens(slice)?;
+        name_copy_options(&mut tokens);
         let mut parser = DFParserBuilder::new(tokens.clone())
             .with_dialect(&CuratorDialect)
             .with_recursion_limit(RECURSION_LIMIT)
@@ -85,7 +93,7 @@ impl<'a> SqlReader<'a> {
         let parsed = parse(&mut parser).map_err(|error| self.refused(slice, &tokens, message_of(error)))?;
         let next = parser.peek_token();
         if next.token != Token::EOF {
-            return Err(self.usual_slip(slice, &tokens).unwrap_or_else(|| self.unexpected(slice, &next)));
+            return Err(self.slips(slice, &tokens).usual().unwrap_or_else(|| self.unexpected(slice, &next)));
         }
         Ok(parsed)
     }
@@ -99,6 +107,9 @@ impl<'a> SqlReader<'a> {
         })?;
         self.positions.shift(self.origin, self.source, slice, &mut tokens);
         angle_struct_types(&mut tokens);
+        if let Some(slip) = self.slips(slice, &tokens).foreign_sign() {
+            return Err(slip);
+        }
         if let Some(token) = too_deep(&tokens) {
             let span = self.positions.find(token.span).map_or(slice, |place| place.span);
             let message = "the expression is too long or nested too deep to be planned";
@@ -109,30 +120,8 @@ impl<'a> SqlReader<'a> {
         Ok(tokens)
     }
 
-    /// Two slips that the parser takes for names and reports somewhere else.
-    fn usual_slip(&self, slice: Span, tokens: &[TokenWithSpan]) -> Option<Diagnostic> {
-        let words: Vec<&TokenWithSpan> =
-            tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
-        let keyword = |token: &TokenWithSpan| match &token.token {
-            Token::Word(word) if word.quote_style.is_none() => word.keyword,
-            _ => Keyword::NoKeyword,
-        };
-        let joins = |token: &TokenWithSpan| matches!(keyword(token), Keyword::AND | Keyword::OR);
-        let doubled = words.windows(2).find(|pair| joins(pair[0]) && joins(pair[1]));
-        if let Some([first, second]) = doubled.map(|pair| [pair[0], pair[1]]) {
-            let span = self.positions.find(second.span)?.span;
-            let message = format!("`{}` directly after `{}`", second.token, first.token);
-            return Some(
-                Diagnostic::error(Code::Expression, message, self.source, span)
-                    .at("a condition is missing before this"),
-            );
-        }
-        let n_open = words.iter().filter(|token| keyword(token) == Keyword::CASE).count();
-        let n_closed = words.iter().filter(|token| keyword(token) == Keyword::END).count();
-        (n_open > n_closed).then(|| {
-            Diagnostic::error(Code::Expression, "CASE without END", self.source, Span::new(slice.end, slice.end))
-                .at("END is missing before this")
-        })
+    fn slips<'t>(&'t self, slice: Span, tokens: &'t [TokenWithSpan]) -> Slips<'t> {
+        Slips { positions: self.positions, source: self.source, slice, tokens }
     }
 
     fn unexpected(&self, slice: Span, token: &TokenWithSpan) -> Diagnostic {
@@ -144,7 +133,7 @@ impl<'a> SqlReader<'a> {
 
     /// The parser says where it stopped only in words: "…, found: x at Line: 3, Column: 7".
     fn refused(&self, slice: Span, tokens: &[TokenWithSpan], message: String) -> Diagnostic {
-        if let Some(slip) = self.usual_slip(slice, tokens) {
+        if let Some(slip) = self.slips(slice, tokens).usual() {
             return slip;
         }
         let message = message.trim_start_matches("SQL error: ").trim();
@@ -170,6 +159,30 @@ impl<'a> SqlReader<'a> {
             .replace(", found:", ", found");
         Diagnostic::error(Code::Expression, lower_first(&words), self.source, span)
     }
+}
+
+/// `COPY … TO 'x' (FORMAT parquet)`, as DuckDB and PostgreSQL have it: the parser wants `OPTIONS` before the bracket.
+fn name_copy_options(tokens: &mut Vec<TokenWithSpan>) {
+    let is_word = |at: &usize| !matches!(tokens[*at].token, Token::Whitespace(_));
+    let words: Vec<usize> = (0..tokens.len()).filter(is_word).collect();
+    if !words.first().is_some_and(|first| is_keyword(&tokens[*first].token, Keyword::COPY)) {
+        return;
+    }
+    let of_copy =
+        words.windows(3).rev().find_map(|at| match at.iter().map(|at| &tokens[*at].token).collect::<Vec<_>>()[..] {
+            [to, Token::SingleQuotedString(_), Token::LParen] if is_keyword(to, Keyword::TO) => Some(at[2]),
+            _ => None,
+        });
+    if let Some(bracket) = of_copy {
+        let span = tokens[bracket].span;
+        tokens.insert(bracket, TokenWithSpan::new(Token::make_keyword("OPTIONS"), span));
+    }
+}
+
+/// What stands first in a relation, if it is a path without its quotes: `data/docs.jsonl`.
+fn bare_path(relation: &str) -> Option<&str> {
+    let path = relation.split_whitespace().next()?;
+    (path.contains('/') && !path.contains(['\'', '"', '(', '*', '`'])).then_some(path)
 }
 
 /// `CAST(x AS STRUCT(a INT, b TEXT))`: the parser wants `STRUCT<a INT, b TEXT>`, which means the same.

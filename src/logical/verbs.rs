@@ -6,6 +6,7 @@
 
 use super::blame::parts;
 use super::catalog::number_of;
+use super::column_names::output_name;
 use super::constant::{NEGATIVE_ROWS, is_negative};
 use super::hint::depth;
 use super::room::Room;
@@ -13,9 +14,9 @@ use super::row_sets::{multiset, order_by_all};
 use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, select_from};
 use super::{Binder, planner};
 use crate::diag::{Code, Diagnostic, Span};
-use crate::syntax::ast::{Name, Pipeline, SetOperationKind, Slice, Source, Verb, VerbCall, VerbKind};
+use crate::syntax::ast::{Pipeline, SetOperationKind, Slice, Source, Verb, VerbCall, VerbKind};
 use arrow::datatypes::DataType;
-use datafusion::common::{Column, DFSchema, DataFusionError};
+use datafusion::common::DFSchema;
 use datafusion::logical_expr::utils::{find_aggregate_exprs, find_window_exprs};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::sql::parser::Statement as DFStatement;
@@ -88,6 +89,7 @@ impl Binder<'_> {
                 self.select(plan, items, span, |select| select.distinct = distinct)
             }
             VerbKind::Extend(items) => {
+                self.refuse_assignments(&plan, items)?;
                 let added = self.select_items(&plan, items)?;
                 self.refuse_existing_names(&plan, &added, items)?;
                 let items = std::iter::once(all_columns()).chain(added).collect();
@@ -99,7 +101,7 @@ impl Binder<'_> {
                 let mut problems = Vec::new();
                 for assignment in assignments {
                     let value = self.expr(&plan, assignment.value);
-                    match (self.one_column(&plan, &assignment.column), value) {
+                    match (self.set_column(&plan, assignment), value) {
                         (Ok(()), Ok(expr)) => items.push(Box::new(ReplaceSelectElement {
                             expr,
                             column_name: ident(&assignment.column),
@@ -375,6 +377,7 @@ impl Binder<'_> {
 
     fn select_item(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SelectItem> {
         let mut item = self.reader().select_item(slice.span).map_err(|problem| vec![problem])?;
+        self.refuse_null_comparisons(&item)?;
         self.rewrite(&mut item)?;
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &item {
             self.check(plan, expr, slice.span)?;
@@ -385,12 +388,14 @@ impl Binder<'_> {
     /// An expression, rewritten; its types are checked against the plan's columns.
     pub(crate) fn expr(&self, plan: &LogicalPlan, slice: Slice) -> Bound<SqlExpr> {
         let mut expr = self.reader().expr(slice.span).map_err(|problem| vec![problem])?;
+        self.refuse_null_comparisons(&expr)?;
         self.rewrite(&mut expr)?;
         self.check(plan, &expr, slice.span)?;
         Ok(expr)
     }
 
     pub(crate) fn check(&self, plan: &LogicalPlan, expr: &SqlExpr, span: Span) -> Bound<Expr> {
+        self.refuse_comparisons(expr, plan.schema(), span).map_err(|problem| vec![problem])?;
         let catalog = self.catalog();
         self.blame().check(&planner(&catalog), self.context.state.config_options(), expr, plan.schema(), span)
     }
@@ -444,64 +449,6 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn existing_columns<'n>(&self, plan: &LogicalPlan, names: impl Iterator<Item = &'n Name>) -> Bound<()> {
-        let problems: Vec<Diagnostic> =
-            names.filter_map(|name| self.existing_column(plan, name).err()).flatten().collect();
-        if problems.is_empty() { Ok(()) } else { Err(problems) }
-    }
-
-    fn existing_column(&self, plan: &LogicalPlan, name: &Name) -> Bound<()> {
-        let schema = plan.schema();
-        if schema.has_column_with_unqualified_name(&name.text) {
-            return Ok(());
-        }
-        let field = Box::new(Column::new_unqualified(&name.text));
-        let error = datafusion::common::SchemaError::FieldNotFound { field, valid_fields: schema.columns() };
-        Err(self.blame().explain(DataFusionError::SchemaError(Box::new(error), Box::new(None)), name.span))
-    }
-
-    /// A column that only one source of the pipeline has.
-    fn one_column(&self, plan: &LogicalPlan, name: &Name) -> Bound<()> {
-        self.existing_column(plan, name)?;
-        if plan.schema().columns_with_unqualified_name(&name.text).len() == 1 {
-            return Ok(());
-        }
-        let message = format!("`{}` could be a column of either side", name.text);
-        let help = format!("SELECT first, with another name for one of them: SELECT a.{0}, b.{0} AS …", name.text);
-        Err(vec![self.error(Code::Ambiguous, message, name.span).at("which one?").help(help)])
-    }
-
-    /// Names that may stand once each, and not at all if `taken` says so.
-    fn refuse_repeated<'n>(&self, names: impl Iterator<Item = &'n Name>, taken: impl Fn(&str) -> bool) -> Bound<()> {
-        let mut seen: Vec<&Name> = Vec::new();
-        for name in names {
-            let first = seen.iter().find(|other| other.text == name.text);
-            if first.is_some() || taken(&name.text) {
-                let problem = self.error(Code::Duplicate, format!("two columns named `{}`", name.text), name.span);
-                return Err(vec![match first {
-                    Some(first) => problem.and_at(self.source, first.span, "the first is here"),
-                    None => problem.at("there is one already").help("DROP the other first, or choose another name"),
-                }]);
-            }
-            seen.push(name);
-        }
-        Ok(())
-    }
-
-    fn refuse_existing_names(&self, plan: &LogicalPlan, added: &[SelectItem], slices: &[Slice]) -> Bound<()> {
-        let clash = added.iter().zip(slices).find_map(|(item, slice)| {
-            let name = output_name(item)?;
-            plan.schema().has_column_with_unqualified_name(&name).then_some((name, slice.span))
-        });
-        match clash {
-            None => Ok(()),
-            Some((name, span)) => Err(vec![
-                self.error(Code::Duplicate, format!("there is a column `{name}` already"), span)
-                    .help(format!("SET {name} = … replaces it; or give the new column another name with AS")),
-            ]),
-        }
-    }
-
     pub(super) fn build(
         &self,
         span: Span,
@@ -529,15 +476,6 @@ fn qualified_as_before(plan: LogicalPlan, before: &DFSchema) -> datafusion::comm
         other => other,
     });
     Ok(LogicalPlan::Projection(Projection::try_new(qualified.collect(), projection.input)?))
-}
-
-/// The name a select item gives its column, where it is plain to see.
-fn output_name(item: &SelectItem) -> Option<String> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
-        SelectItem::UnnamedExpr(SqlExpr::Identifier(name)) => Some(name.value.clone()),
-        _ => None,
-    }
 }
 
 /// `ALL` as a word of the language; `"ALL"` is a column.

@@ -8,7 +8,7 @@
 use super::{Compiled, Language, Plan, Session};
 use crate::diag::{Diagnostic, SourceText};
 use crate::syntax::ast::{Script, Statement, StatementKind};
-use crate::syntax::{Token, TokenKind};
+use crate::syntax::{Partly, Token, TokenKind};
 use crate::{Result, physical, syntax};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::context::SessionContext;
@@ -36,10 +36,17 @@ enum Outcome {
 impl Session {
     /// Every error of a text, without running anything.
     pub async fn check(&mut self, source: &SourceText, language: Language) -> Vec<Diagnostic> {
-        match syntax::parse(source, language == Language::Sql) {
-            Ok(script) => self.check_script(&script).await,
-            Err(problems) => problems,
-        }
+        self.check_partly(&[syntax::parse_partly(source, language == Language::Sql)]).await.problems
+    }
+
+    /// The statements of texts that are to run one after the other, and every error of all of them: one that does not
+    /// parse does not hide what is wrong with the others.
+    pub async fn check_texts(&self, texts: &[(SourceText, Language)]) -> (Vec<Script>, Checked) {
+        self.opened.forget();
+        let read: Vec<Partly> =
+            texts.iter().map(|(source, language)| syntax::parse_partly(source, *language == Language::Sql)).collect();
+        let checked = self.check_partly(&read).await;
+        (read.into_iter().map(|read| read.script).collect(), checked)
     }
 
     /// Every error of a parsed script, without running anything and without changing this session.
@@ -50,6 +57,11 @@ impl Session {
     /// The same for scripts that are to run one after the other: each sees what those before it define.
     /// [`Session::compile_checked`] goes on with what was found.
     pub async fn check_scripts(&self, scripts: &[Script]) -> Checked {
+        let whole = |script: &Script| Partly { script: script.clone(), broken: vec![], problems: vec![] };
+        self.check_partly(&scripts.iter().map(whole).collect::<Vec<_>>()).await
+    }
+
+    async fn check_partly(&self, texts: &[Partly]) -> Checked {
         let mut checked = Checked::default();
         let Ok(state) = physical::separate(&self.state).await else { return checked };
         let mut trial = Session {
@@ -60,13 +72,19 @@ impl Session {
             opened: self.opened.clone(),
         };
         let mut unknown = Unknown::default();
-        for script in scripts {
+        for Partly { script, broken, problems } in texts {
+            checked.problems.extend(problems.iter().cloned());
+            let mut broken = broken.iter().peekable();
             let mut outcomes = vec![];
             for statement in &script.statements {
+                while let Some(span) = broken.next_if(|span| span.start < statement.span.start) {
+                    unknown.pass_over(script.source.slice(*span));
+                }
                 let may_read_else = unknown.has_changes;
                 let outcome = trial.try_statement(script, statement, &mut unknown, &mut checked.problems).await;
                 outcomes.push(outcome.filter(|_| !may_read_else));
             }
+            broken.for_each(|span| unknown.pass_over(script.source.slice(*span)));
             checked.bound.push(outcomes);
         }
         checked
@@ -175,6 +193,24 @@ struct Unknown {
 }
 
 impl Unknown {
+    /// A statement that does not parse: what it would have defined or written is not known.
+    fn pass_over(&mut self, statement: &str) {
+        let tokens = syntax::tokens(statement);
+        let words: Vec<&Token> = tokens.iter().filter(|token| token.kind != TokenKind::Comment).collect();
+        for pair in words.windows(2) {
+            let (word, next) = (pair[0].text(statement).to_ascii_uppercase(), pair[1].text(statement));
+            match word.as_str() {
+                "LET" | "DEFINE" | "TABLE" | "VIEW" | "EXISTS" => {
+                    self.names.push(next.trim_matches(['"', '`']).to_string())
+                }
+                "INTO" | "TO" if pair[1].kind == TokenKind::Text => {
+                    self.written.push(next.trim_matches('\'').to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Whether a statement reads what an earlier one writes: a file that is not there yet, or there with the
     /// columns of an earlier run.
     fn is_read_in(&self, statement: &str) -> bool {

@@ -5,7 +5,7 @@
 use super::grammar::Rule;
 use super::lex::{Token, TokenKind};
 use super::words::{STATEMENTS, is_one_of, own_word};
-use crate::diag::{Code, Diagnostic, SourceText, did_you_mean};
+use crate::diag::{Code, Diagnostic, SourceText, dedup_method_for, did_you_mean};
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// The message about a piece that is not as `rule` wants it.
@@ -43,7 +43,7 @@ pub(super) fn describe(source: &SourceText, piece: &[Token], rule: Rule, error: 
         Some(token) => format!("found `{}`", shown(token)),
         None => "nothing follows".to_string(),
     };
-    let help = way_out(rule, tried, found.map(|token| token.text(source.text())), before, source);
+    let help = way_out((rule, piece), tried, found.map(|token| token.text(source.text())), before, source);
     Diagnostic::error(Code::Syntax, message, source, place).at(label).maybe_help(help)
 }
 
@@ -178,7 +178,7 @@ fn one_of(wanted: &[&str]) -> String {
 
 /// What to write instead, where that is likely enough.
 fn way_out(
-    piece: Rule,
+    (piece, piece_tokens): (Rule, &[Token]),
     tried: &[Rule],
     found: Option<&str>,
     before: Option<&Token>,
@@ -198,6 +198,9 @@ fn way_out(
         return Some("write `SAMPLE 1000 ROWS` or `SAMPLE 5 PERCENT`".to_string());
     }
     if tried.contains(&Rule::dedup_method) || tried.contains(&Rule::kw_exact) {
+        if let Some(known) = found.and_then(dedup_method_for) {
+            return Some(known.to_string());
+        }
         let near =
             found.and_then(|word| did_you_mean(word, METHODS.split(['`', ',', ' ']).filter(|word| word.len() > 2)));
         return near.or_else(|| Some("write `DEDUP EXACT ON text` or `DEDUP FUZZY ON text`".to_string()));
@@ -219,6 +222,9 @@ fn way_out(
         }
         Rule::query_head | Rule::let_head | Rule::describe_head if found == Some(",") => {
             "remove the comma, or add another source"
+        }
+        Rule::where_verb if found == Some(",") && is_list_without_brackets(piece_tokens, source) => {
+            "put the values in brackets: `lang IN ('en', 'de')`"
         }
         Rule::where_verb if found == Some(",") => "join conditions with AND or OR",
         Rule::limit_verb if found == Some(",") => "write `LIMIT count OFFSET rows_to_skip`",
@@ -242,6 +248,12 @@ fn way_out(
         _ => return None,
     };
     Some(help.to_string())
+}
+
+/// Whether `IN` is followed by a value where a bracket belongs: `lang IN 'en', 'de'`.
+fn is_list_without_brackets(piece: &[Token], source: &SourceText) -> bool {
+    let is_in = |token: &Token| token.text(source.text()).eq_ignore_ascii_case("in");
+    piece.windows(2).any(|pair| is_in(&pair[0]) && matches!(pair[1].kind, TokenKind::Text | TokenKind::Number))
 }
 
 /// The verb or statement as a user calls it.

@@ -30,7 +30,7 @@ pub use tree::{one_line, tree};
 pub use verb::parse_keep;
 pub use words::{KEYWORDS, SQL_STATEMENTS, STATEMENTS, VERBS};
 
-use crate::diag::{Diagnostic, SourceText};
+use crate::diag::{Diagnostic, SourceText, Span};
 use ast::Script;
 
 /// Text to tree, or every syntax error of the text.
@@ -38,6 +38,22 @@ use ast::Script;
 /// With `sql_only`, a statement that begins with `FROM` is SQL's; `SET`, `LET`, `DEFINE` and `DESCRIBE` stay ours.
 pub fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<Diagnostic>> {
     statement::parse(source, sql_only)
+}
+
+/// A text of which some statements may not parse.
+#[derive(Debug)]
+pub struct Partly {
+    /// Those that parse.
+    pub script: Script,
+    /// Where the others stand.
+    pub broken: Vec<Span>,
+    /// What is wrong with them.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// The same as [`parse`], with what parses beside what does not.
+pub fn parse_partly(source: &SourceText, sql_only: bool) -> Partly {
+    statement::parse_partly(source, sql_only)
 }
 
 /// Whether a text has a name among its words, quoted or not.

@@ -15,15 +15,20 @@ pub const MAX_DEPTH: usize = 200;
 /// The tokens of one statement, without its `;`. Never empty.
 pub(super) type Chunk = Range<usize>;
 
-/// The statements of a text whose quotes and brackets are sound; the others become diagnostics.
-pub(super) fn statements(source: &SourceText, tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> Vec<Chunk> {
+/// The statements of a text whose quotes and brackets are sound, or not (`Err`), which a diagnostic tells.
+pub(super) fn statements(
+    source: &SourceText,
+    tokens: &[Token],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Result<Chunk, Chunk>> {
     let mut chunks = Vec::new();
     let mut start = 0;
     while start < tokens.len() {
         let length = tokens[start..].iter().position(|token| token.kind == TokenKind::Semicolon);
         let end = length.map_or(tokens.len(), |length| start + length);
-        if start < end && closes_everything(source, &tokens[start..end], diagnostics) {
-            chunks.push(start..end);
+        if start < end {
+            let is_sound = closes_everything(source, &tokens[start..end], diagnostics);
+            chunks.push(if is_sound { Ok(start..end) } else { Err(start..end) });
         }
         start = end + 1;
     }

@@ -5,14 +5,19 @@ use super::grammar::{Cql, Match, Rule, child, children, is_keyword, mask, span};
 use super::lex::{Token, TokenKind, tokens};
 use super::split::{self, Chunk};
 use super::words::{SQL_STATEMENTS, STATEMENTS, is_one_of};
-use super::{mistake, words};
-use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean};
+use super::{Partly, mistake, words};
+use crate::diag::{Code, Diagnostic, SourceText, Span, did_you_mean, verb_for};
 use pest::Parser as _;
 use std::collections::HashMap;
 
 /// See [`super::parse`].
 pub(super) fn parse(source: &SourceText, sql_only: bool) -> Result<Script, Vec<Diagnostic>> {
     read_script(source, sql_only, None).map(|(script, _)| script)
+}
+
+/// See [`super::parse_partly`].
+pub(super) fn parse_partly(source: &SourceText, sql_only: bool) -> Partly {
+    read_partly(source, sql_only, None).0
 }
 
 /// Which words the grammar took as keywords (true) and which as names (false), by where they start.
@@ -28,6 +33,11 @@ fn read_script(
     sql_only: bool,
     keywords: Option<Keywords>,
 ) -> Result<(Script, Option<Keywords>), Vec<Diagnostic>> {
+    let (read, keywords) = read_partly(source, sql_only, keywords);
+    if read.problems.is_empty() { Ok((read.script, keywords)) } else { Err(read.problems) }
+}
+
+fn read_partly(source: &SourceText, sql_only: bool, keywords: Option<Keywords>) -> (Partly, Option<Keywords>) {
     let all = tokens(source.text());
     let masked = mask(source.text(), &all);
     let significant: Vec<Token> = all.iter().filter(|token| token.kind != TokenKind::Comment).copied().collect();
@@ -36,13 +46,17 @@ fn read_script(
     diagnostics.extend(open_comment.map(|comment| split::open_quote(source, comment)));
     let chunks = split::statements(source, &significant, &mut diagnostics);
     let mut reader = Reader { source, tokens: &significant, masked: &masked, sql_only, diagnostics, keywords };
-    let statements: Vec<Statement> = chunks.into_iter().filter_map(|chunk| reader.whole_statement(chunk)).collect();
-    let mut diagnostics = std::mem::take(&mut reader.diagnostics);
-    if diagnostics.is_empty() {
-        return Ok((Script { source: source.clone(), statements }, reader.keywords));
+    let (mut statements, mut broken) = (vec![], vec![]);
+    for chunk in chunks {
+        let read = chunk.as_ref().ok().and_then(|chunk| reader.whole_statement(chunk.clone()));
+        match (read, chunk) {
+            (Some(statement), _) => statements.push(statement),
+            (None, Ok(chunk) | Err(chunk)) => broken.extend(reader.span_of(&chunk)),
+        }
     }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.span.start));
-    Err(diagnostics)
+    let mut problems = std::mem::take(&mut reader.diagnostics);
+    problems.sort_by_key(|problem| problem.labels.first().map(|label| label.span.start));
+    (Partly { script: Script { source: source.clone(), statements }, broken, problems }, reader.keywords)
 }
 
 /// Reads the pieces of one text and collects what is wrong with them.
@@ -198,7 +212,8 @@ impl<'a> Reader<'a> {
                 } else {
                     // Anything is near to something of three letters.
                     let near = did_you_mean(word, STATEMENTS.iter().chain(SQL_STATEMENTS)).filter(|_| word.len() > 3);
-                    found.at("not a statement").maybe_help(near).maybe_help(Some(statement_help()))
+                    let verb = verb_for(word).map(|help| format!("begin with a source, `FROM …`, then {help}"));
+                    found.at("not a statement").maybe_help(verb).maybe_help(near).maybe_help(Some(statement_help()))
                 }
             }
             TokenKind::Pipe => Diagnostic::error(Code::Syntax, "a pipeline begins with a source", self.source, place)

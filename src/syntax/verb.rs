@@ -2,13 +2,13 @@
 
 use super::ast::*;
 use super::grammar::{Cql, Match, Rule, child, children, mask, span};
-use super::lex::tokens;
+use super::lex::{TokenKind, tokens};
 use super::mistake;
 use super::source::unquote;
 use super::split::Chunk;
 use super::statement::Reader;
 use super::words::{LATER_VERBS, VERBS, is_one_of, verb_rule};
-use crate::diag::{Code, Diagnostic, SourceText, did_you_mean};
+use crate::diag::{Code, Diagnostic, SourceText, did_you_mean, verb_for};
 use pest::Parser as _;
 
 impl Reader<'_> {
@@ -19,6 +19,9 @@ impl Reader<'_> {
             self.unknown_verb(piece.start);
             return None;
         };
+        if rule == Rule::aggregate_verb && !self.groups_by_name(piece) {
+            return None;
+        }
         let (pair, start) = self.read(rule, piece)?;
         let kind = self.verb_kind(&pair, start, keyword)?;
         let hint = match child(&pair, Rule::hint) {
@@ -26,6 +29,28 @@ impl Reader<'_> {
             None => None,
         };
         Some(Verb { kind, hint, span: self.span_of(piece)? })
+    }
+
+    /// Refuses `AGGREGATE count(*) BY lang`, in which `BY` would pass for the name of a column.
+    fn groups_by_name(&mut self, piece: &Chunk) -> bool {
+        let mut depth = 0usize;
+        for at in piece.clone() {
+            match self.tokens[at].kind {
+                TokenKind::Open => depth += 1,
+                TokenKind::Close => depth = depth.saturating_sub(1),
+                _ if depth > 0 || self.keyword(at) != "BY" => {}
+                _ if matches!(self.keyword(at - 1).as_str(), "GROUP" | "AS") || at + 1 == piece.end => {}
+                _ => {
+                    let rest = self.tokens[at + 1].span.to(self.tokens[piece.end - 1].span);
+                    let help = format!("write `GROUP BY {}`", self.source.slice(rest));
+                    let message = "expected `GROUP BY` before the columns to group by";
+                    let found = Diagnostic::error(Code::Syntax, message, self.source, self.tokens[at].span);
+                    self.diagnostics.push(found.at("`GROUP` is missing before this").help(help));
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     fn verb_kind(&mut self, pair: &Match<'_>, start: usize, keyword: String) -> Option<VerbKind> {
@@ -189,6 +214,7 @@ impl Reader<'_> {
                 .help("to add rows of another source, write `|> UNION ALL …` or `|> JOIN …`"),
             _ => Diagnostic::error(Code::Syntax, format!("unknown verb `{word}`"), self.source, place)
                 .at("not a verb")
+                .maybe_help(verb_for(word).map(str::to_string))
                 .maybe_help(did_you_mean(word, VERBS.iter().copied().chain(LATER_VERBS.iter().copied())))
                 .maybe_help(Some(format!("a verb is one of {}", VERBS.join(", ")))),
         };

@@ -133,3 +133,43 @@ fn help_manual_and_completions_know_every_subcommand() {
     }
     assert_eq!(run(&["--version"]).ok(), format!("curator {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+// ── what newcomers write ──
+
+#[test]
+fn a_file_or_a_text_is_run_without_the_word_query() {
+    let folder = Folder::new();
+    folder.write("q.cql", "FROM 'x.jsonl' |> SELECT id |> LIMIT 1");
+    assert_eq!(folder.run(&["q.cql", "-q", "--output-format", "csv"]).ok(), "id\n1\n");
+    assert_eq!(folder.run(&["-e", "SELECT 1 AS one", "-q", "--output-format", "csv"]).ok(), "one\n1\n");
+    // A query in the place of a file.
+    for arguments in [&["query", "FROM 'x.jsonl' |> LIMIT 1"][..], &["FROM 'x.jsonl' |> LIMIT 1"]] {
+        let told = folder.run(arguments).wrong();
+        assert!(told.contains("comes after -e: curator query -e \"FROM 'x.jsonl' |> LIMIT 1\""), "{told}");
+    }
+    assert!(run(&["qurey", "a.cql"]).wrong().contains("query"));
+}
+
+#[test]
+fn flags_have_the_names_of_other_tools_and_a_memory_limit_has_a_unit() {
+    run(&["query", "-q", "-e", "SELECT 1", "--workers", "2"]).ok();
+    for arguments in [&["query", "-e", "SELECT 1", "--memory", "10"][..], &["-e", "SET memory_limit = '10'"]] {
+        let told = run(arguments).wrong();
+        assert!(told.contains("10 B is too little") && told.contains("'10GB'?"), "{told}");
+    }
+}
+
+#[test]
+fn making_a_table_tells_of_no_documents() {
+    let folder = Folder::new();
+    let told = folder.run(&["-e", "CREATE TABLE t AS SELECT id FROM 'x.jsonl'; CREATE VIEW v AS SELECT * FROM t"]);
+    assert_eq!((told.code, told.stdout.as_str(), told.stderr.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn copy_takes_its_format_in_brackets() {
+    let folder = Folder::new();
+    folder.run(&["-q", "-e", "COPY (SELECT id, lang FROM 'x.jsonl') TO 'out.data' (FORMAT parquet)"]).ok();
+    let query = "FROM 'out.data' WITH (format = 'parquet') |> SELECT id |> LIMIT 2";
+    assert_eq!(folder.run(&["-q", "--output-format", "csv", "-e", query]).ok(), "id\n1\n2\n");
+}
