@@ -1,11 +1,14 @@
 //! What a session may use and how it behaves. Set by the library's caller, by flags, and by `SET` in a query.
 
+mod durations;
 mod sizes;
 
 use crate::diag::did_you_mean;
+pub use durations::{format_duration, parse_duration};
 pub use sizes::{format_bytes, parse_bytes, parse_memory};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The limits and habits of a [`Session`](crate::Session).
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +25,8 @@ pub struct Config {
     pub strict: bool,
     /// How much may be set aside before the run fails. `None`: anything.
     pub max_rejects: Option<MaxRejects>,
+    /// How long an operator may work on one document; then it is set aside. `None`: as long as it takes.
+    pub document_timeout: Option<Duration>,
     /// The folder for temporary files. `None`: the system's.
     pub temp_folder: Option<PathBuf>,
     /// What temporary files may take together. `None`: what the disk has.
@@ -201,6 +206,7 @@ impl Default for Config {
             batch_bytes: NonZeroUsize::new(1 << 20).unwrap_or(NonZeroUsize::MIN),
             strict: false,
             max_rejects: None,
+            document_timeout: Some(Duration::from_secs(300)),
             temp_folder: None,
             temp_limit_bytes: None,
             sample_bytes: 64 << 20,
@@ -289,6 +295,15 @@ pub static SETTINGS: &[Setting] = &[
             Ok(())
         },
         show: |config| config.max_rejects.map_or("all".to_string(), |most| most.to_string()),
+    },
+    Setting {
+        name: "document_timeout",
+        doc: "how long an operator may work on one document before it is set aside, as '30s', '5min', or none",
+        apply: |config, value| {
+            config.document_timeout = if value == "none" { None } else { Some(parse_duration(value)?) };
+            Ok(())
+        },
+        show: |config| format_duration(config.document_timeout),
     },
     Setting {
         name: "temp_dir",

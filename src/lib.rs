@@ -85,7 +85,7 @@ pub mod internals {
     pub use crate::ops::{Needs, PassStage, device_tables};
     pub use crate::sinks::{RejectsFolder, RunFacts};
     pub use crate::sources::{FileScanExec, RejectLog, SplitShare};
-    pub use crate::store::{Location, Outbox};
+    pub use crate::store::{Location, Outbox, look_at_stdout};
     pub use crate::syntax::ast::{MacroParam, StatementKind};
     pub use crate::syntax::{TokenKind, format, is_complete, parse, tokens, tree};
 }

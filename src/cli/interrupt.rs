@@ -6,6 +6,7 @@
 
 use super::terminal::{say, wake_blocked_writers};
 use crate::{Error, Result, store};
+use rustix::process::Signal;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,7 +47,11 @@ impl Interrupt {
         // On a thread of its own: the workers may all be busy with what is to be stopped. If there is no thread,
         // signals end the process, as they do by default.
         let listen = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => drop(runtime.block_on(all)),
+            Ok(runtime) => drop(runtime.block_on(async {
+                // A file that may not grow is an error where it is written, and does not end the process without a word.
+                let _heard = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+                all.await
+            })),
             Err(error) => tracing::warn!("Ctrl-C will not be heard: {error}"),
         };
         let _ = std::thread::Builder::new().name("curator-signals".into()).spawn(listen);

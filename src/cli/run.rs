@@ -6,6 +6,7 @@ use super::terminal::{is_closed_pipe, show};
 use crate::diag::SourceText;
 use crate::exec::Report;
 use crate::session::{Compiled, ExplainFormat, Plan, Run, Session, Stage};
+use crate::store::Stdout;
 use crate::syntax::ast::Script;
 use crate::{Error, Language, Result};
 
@@ -103,7 +104,7 @@ async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Ou
 /// Takes everything that a run gives.
 pub async fn drain(mut run: Run, display: Display) -> Result<Outcome> {
     let progress = ProgressLine::start(display.progress, run.progress());
-    let mut printer = Printer::new(display.format, run.schema(), std::io::stdout(), display.max_rows);
+    let mut printer = Printer::new(display.format, run.schema(), Stdout, display.max_rows);
     let prints = !run.writes();
     while let Some(batch) = run.next().await {
         let batch = batch?;

@@ -4,6 +4,7 @@
 //! error value and never a panic.
 
 use crate::diag::{Diagnostic, is_obeyed, render_all, visible};
+use crate::store::Stdout;
 use crate::{Error, Result};
 use rustix::process::getpgrp;
 use rustix::termios::{Action, tcflow, tcgetpgrp};
@@ -81,7 +82,7 @@ pub fn show(text: &str) -> Result<()> {
 
 /// Data, on stdout. A newline is added if the text has none at its end.
 pub fn print(text: &str) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = Stdout;
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).map_err(stdout_error)
 }

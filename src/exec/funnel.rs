@@ -157,7 +157,7 @@ fn rules(filter: &AnnotateExec, n_rows_out: u64, rows_in: u64, steps: &mut Vec<S
     let mut rows = rows_in;
     let n_set_aside = filter.n_set_aside().min(rows);
     if n_set_aside > 0 {
-        rows = push(steps, "set aside: an operator failed".into(), rows, rows - n_set_aside);
+        rows = push(steps, "set aside: an operator failed or took too long".into(), rows, rows - n_set_aside);
     }
     for count in filter.rule_counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);

@@ -23,7 +23,7 @@ mod text_bytes;
 
 pub use admission::ShareSemaphore;
 pub use annotate::{
-    AnnotateExec, AnnotateOptions, COMPUTED, Compared, Estimate, Program, ProjectedExpr, Rule, Step as ProgramStep,
+    AnnotateExec, AnnotateOptions, COMPUTED, Compared, DocumentTimeout, Estimate, Program, ProjectedExpr, Rule, Step as ProgramStep,
     StepKind, best,
 };
 pub use checkpoint::{

@@ -44,6 +44,7 @@ pub(crate) use doc::{DeviceNeeds, Line, Repeats, Word};
 pub(crate) use evaluate::{evaluate, evaluate_fields};
 pub(crate) use model::has_null_number;
 pub(crate) use param::ParamType;
+pub(crate) use registry::is_shipped;
 pub(crate) use spec::{Kernel, Scratch};
 pub(crate) use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
 pub(crate) use value::Value;

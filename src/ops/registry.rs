@@ -28,6 +28,11 @@ fn shipped() -> impl Iterator<Item = &'static OpSpec> {
     families.into_iter().flatten().copied()
 }
 
+/// Whether an operator of this name comes with curator.
+pub(crate) fn is_shipped(name: &str) -> bool {
+    shipped().any(|spec| spec.name == name)
+}
+
 impl Registry {
     /// Every operator that curator ships.
     pub fn builtin() -> Self {

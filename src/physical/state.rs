@@ -11,6 +11,7 @@ use super::{
 };
 use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
+use crate::exec::DocumentTimeout;
 use crate::logical::{bounded, hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
@@ -132,7 +133,8 @@ fn build(
     let hardware = session.get_extension::<Hardware>().filter(|hardware| hardware.fits(config));
     let hardware = hardware.unwrap_or_else(|| Arc::new(Hardware::new(config)));
     let space = Arc::new(TempSpace::new(config.temp_folder.clone(), config.temp_limit_bytes)?);
-    session = session.with_extension(Arc::clone(&hardware)).with_extension(Arc::clone(&space));
+    let timeout = Arc::new(DocumentTimeout(config.document_timeout));
+    session = session.with_extension(Arc::clone(&hardware)).with_extension(Arc::clone(&space)).with_extension(timeout);
     let mut builder = builder
         .with_config(session)
         .with_runtime_env(runtime(config, space)?)

@@ -7,7 +7,7 @@
 //! Invariant: nothing has its final name before the commit, and what is not committed goes with the claim.
 //! Pipes and devices cannot be renamed and are written to directly; a pipe whose reader has gone swallows the rest.
 
-use crate::store::{Claim, NewFile, StoredFile};
+use crate::store::{Claim, NewFile, Stdout, StoredFile};
 use crate::{Error, Result};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,8 +46,9 @@ impl Target {
     }
 
     /// Standard output.
-    pub fn stdout(closed: Arc<AtomicBool>) -> Target {
-        Self::direct(Box::new(io::stdout()), "-".into(), closed)
+    pub fn stdout(closed: Arc<AtomicBool>) -> Result<Target> {
+        Stdout.check().map_err(|error| Error::io("-", error))?;
+        Ok(Self::direct(Box::new(Stdout), "-".into(), closed))
     }
 
     /// A device or named pipe.

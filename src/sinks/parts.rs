@@ -56,7 +56,7 @@ impl PartNames {
         let part = self.next_part;
         self.next_part += 1;
         match &self.kind {
-            Kind::Stdout(closed) => Ok(Target::stdout(closed.clone())),
+            Kind::Stdout(closed) => Target::stdout(closed.clone()),
             Kind::Stream(path, closed) => Target::stream(path, closed.clone()),
             Kind::File { claim, path } => {
                 let name = path.file_name().map(PathBuf::from).unwrap_or_default();

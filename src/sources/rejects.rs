@@ -42,6 +42,8 @@ pub enum RejectKind {
     TooLarge,
     /// An operator failed on it.
     OperatorFailed,
+    /// An operator took too long on it.
+    TooSlow,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
     /// A row that fits no GPU, in a run that insists on one.
@@ -59,6 +61,7 @@ impl fmt::Display for RejectKind {
             RejectKind::WrongFieldCount => "wrong number of fields",
             RejectKind::TooLarge => "too large",
             RejectKind::OperatorFailed => "operator failed",
+            RejectKind::TooSlow => "took too long",
             RejectKind::Unreadable => "unreadable file",
             RejectKind::TooLargeForGpu => "too large for the GPU",
         })

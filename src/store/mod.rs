@@ -32,6 +32,7 @@ mod record;
 mod remote;
 mod settle;
 mod staging;
+mod stdout;
 mod stored_file;
 mod temp_space;
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub(crate) use remote::{Scheme, is_remote, plain, scheme_of};
 pub use remote::{limit_read_ahead, outage};
 pub(crate) use settle::settle_within;
 pub use settle::{settle, settle_around};
+pub use stdout::{Stdout, look_at_stdout};
 pub use stored_file::{Known, StoredFile};
 pub use temp_space::TempSpace;
 

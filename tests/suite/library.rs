@@ -12,6 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 const DOCS: &str = "tests/corpus/data/docs.jsonl";
 
@@ -79,6 +80,28 @@ fn own_operators_are_used_checked_and_explained_like_the_built_in_ones() {
     assert!(misspelt.to_string().contains("did you mean `birds`?"), "{misspelt}");
     // An operator stays when settings change.
     rows(&mut session, &format!("SET batch_rows = 3; {cql}"), Language::Cql).unwrap();
+}
+
+#[test]
+fn a_document_that_an_own_operator_never_ends_on_is_set_aside() {
+    let config = Config { document_timeout: Some(Duration::from_millis(300)), ..Config::default() };
+    let mut session = Session::new(config).unwrap();
+    // Takes no processor while it hangs: the tests go on.
+    let hangs = Cpu::Int(|text, _| match text.contains("hang") {
+        true => loop {
+            std::thread::park();
+        },
+        false => text.len() as i64,
+    });
+    session.register(own("fragile", hangs)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docs.jsonl");
+    std::fs::write(&path, "{\"t\":\"a\"}\n{\"t\":\"hang\"}\n{\"t\":\"ccc\"}\n").unwrap();
+    let query = format!("FROM '{}' |> SELECT fragile(t) AS n", path.display());
+    let outcome = rows(&mut session, &query, Language::Cql).unwrap().remove(0);
+    assert_eq!(outcome.rows(), "{\"n\":1}\n{\"n\":3}\n");
+    assert_eq!(outcome.report.rejected, [("took too long".to_string(), 1)], "{:?}", outcome.report);
+    assert!(outcome.report.rejected_examples[0].contains("docs.jsonl:2: it took longer"), "{:?}", outcome.report);
 }
 
 #[test]

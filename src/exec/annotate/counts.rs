@@ -50,7 +50,7 @@ pub(super) struct StepMetrics {
 pub(super) struct Metrics {
     pub text_bytes_in: Count,
     pub rows_in: Count,
-    /// Documents that an operator failed on, which no other counter has.
+    /// Documents that an operator failed on or took too long for, which no other counter has.
     pub set_aside: Count,
     pub rules: Vec<RuleMetrics>,
     pub steps: Vec<StepMetrics>,

@@ -3,12 +3,13 @@
 //! On the CPU here; what a device computed is finished here too, so that both count and record the same.
 
 use super::AnnotateExec;
+use super::apart::{Apart, Late};
 use super::counts::Metrics;
 use super::dropped::DropRecorder;
 use super::order::RuleOrder;
 use super::program::{Program, Rule};
 use super::rows::LiveRows;
-use super::set_aside::{guarded, set_aside};
+use super::set_aside::{Failure, guarded, set_aside};
 use crate::Error;
 use crate::exec::text_bytes::text_bytes_per_row;
 use crate::sources::RejectLog;
@@ -29,6 +30,7 @@ pub(in crate::exec) struct Evaluator {
     recorder: Option<DropRecorder>,
     metrics: Metrics,
     rejects: Option<Arc<RejectLog>>,
+    apart: Arc<Apart>,
 }
 
 /// What a device computed for the rows of a batch.
@@ -44,6 +46,7 @@ impl Evaluator {
         node: &AnnotateExec,
         recorder: Option<DropRecorder>,
         rejects: Option<Arc<RejectLog>>,
+        apart: Apart,
         partition: usize,
     ) -> Self {
         Self {
@@ -54,6 +57,7 @@ impl Evaluator {
             recorder,
             metrics: Metrics::new(&node.program, &node.metrics, partition),
             rejects,
+            apart: Arc::new(apart),
         }
     }
 
@@ -62,31 +66,43 @@ impl Evaluator {
         self.recorder.as_ref().is_some_and(DropRecorder::wants_all)
     }
 
-    /// The program on one batch. A document on which an operator panics is set aside, the others go on.
+    /// The program on one batch. A document on which an operator panics or takes too long is set aside, the others go on.
     pub fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let counted = self.metrics.counted();
-        match guarded(|| self.run_unguarded(batch)) {
+        let failure = match guarded(|| self.run_unguarded(batch)) {
+            Ok(Err(error)) => Failure::Late(Late::of(&error).ok_or(error)?),
             Ok(done) => return done,
-            Err(panic) if batch.num_rows() <= 1 => set_aside(self.rejects.as_deref(), batch, &panic)?,
-            Err(panic) => tracing::warn!("{panic}: looking for the document"),
-        }
+            Err(panic) => Failure::Panic(panic),
+        };
         self.metrics.take_back_to(&counted);
         if let Some(recorder) = &mut self.recorder {
             recorder.forget_batch();
         }
-        let half = batch.num_rows() / 2;
-        if half == 0 {
-            self.metrics.set_aside.add(batch.num_rows());
+        let n_rows = batch.num_rows();
+        if n_rows <= 1 {
+            set_aside(self.rejects.as_deref(), batch, &failure)?;
+            self.metrics.set_aside.add(n_rows);
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
-        let first = self.run(&batch.slice(0, half))?;
-        let second = self.run(&batch.slice(half, batch.num_rows() - half))?;
-        Ok(concat_batches(&self.schema, [&first, &second])?)
+        tracing::warn!("{failure}: looking for the document");
+        let n_before = self.metrics.set_aside.value();
+        let part_rows = match failure {
+            Failure::Panic(_) => n_rows.div_ceil(2),
+            // Halves would wait for the same document again and again.
+            Failure::Late(_) => 1,
+        };
+        let parts = (0..n_rows).step_by(part_rows);
+        let parts = parts.map(|start| self.run(&batch.slice(start, part_rows.min(n_rows - start))));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        if matches!(failure, Failure::Late(_)) && self.metrics.set_aside.value() == n_before {
+            self.apart.have_patience();
+        }
+        Ok(concat_batches(&self.schema, &parts)?)
     }
 
     fn run_unguarded(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let program = Arc::clone(&self.program);
-        let mut rows = LiveRows::new(&program, batch);
+        let (program, apart) = (Arc::clone(&self.program), Arc::clone(&self.apart));
+        let mut rows = LiveRows::new(&program, batch, &apart);
         let mut text_bytes = if program.rules.is_empty() { vec![] } else { text_bytes_per_row(batch) };
         self.metrics.rows_in.add(batch.num_rows());
         self.metrics.text_bytes_in.add(text_bytes.iter().sum::<u64>() as usize);
@@ -155,11 +171,11 @@ impl Evaluator {
     /// Every rule on every row, so that the ledger can name all that a row fails. A rule that can fail still sees only
     /// rows that those before it keep.
     fn apply_all(&mut self, batch: &RecordBatch, rows: &mut LiveRows<'_>, text_bytes: &[u64]) -> Result<()> {
-        let program = Arc::clone(&self.program);
+        let (program, apart) = (Arc::clone(&self.program), Arc::clone(&self.apart));
         let mut keeps = vec![true; batch.num_rows()];
         for (index, rule) in program.rules.iter().enumerate() {
             let failing = if rule.can_fail {
-                let mut guarded = LiveRows::new(&program, batch);
+                let mut guarded = LiveRows::new(&program, batch, &apart);
                 guarded.keep(&BooleanArray::from(keeps.clone()));
                 self.note_failing(index, &mut guarded)
             } else {
@@ -272,8 +288,8 @@ impl Evaluator {
     /// Writes the dropped rows into the ledger. Their values are computed here: few rows are dropped by a rule that
     /// somebody looks into, and the device need not send what nobody else reads.
     fn record(&mut self, batch: &RecordBatch, keep: &BooleanArray) -> Result<()> {
-        let program = Arc::clone(&self.program);
-        let mut rows = LiveRows::new(&program, batch);
+        let (program, apart) = (Arc::clone(&self.program), Apart::new(&self.program, None));
+        let mut rows = LiveRows::new(&program, batch, &apart);
         rows.keep(&arrow::compute::not(keep)?);
         for (index, rule) in program.rules.iter().enumerate() {
             if rows.n_alive == 0 {
@@ -298,6 +314,9 @@ impl Evaluator {
 
 /// An error that says in which condition it happened. Errors of ours already say what a user needs.
 fn locate(rule: &Rule, error: DataFusionError) -> DataFusionError {
+    if Late::of(&error).is_some() {
+        return error;
+    }
     match Error::from(error) {
         Error::Data(message) => Error::Data(format!("{message}\nin the condition `{}`", rule.label)).into(),
         ours => ours.into(),

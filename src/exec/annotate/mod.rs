@@ -15,6 +15,7 @@
 //!
 //! Not here: making the program (`physical::OnePass`).
 
+mod apart;
 mod counts;
 mod dropped;
 mod evaluator;
@@ -24,6 +25,7 @@ mod rows;
 mod set_aside;
 mod stream;
 
+pub use apart::DocumentTimeout;
 pub use counts::{RuleCounts, StepCounts};
 pub(in crate::exec) use dropped::is_of_data;
 pub(in crate::exec) use evaluator::{Computed, Evaluator};
@@ -50,6 +52,7 @@ use datafusion::physical_plan::{
     ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
 };
+use apart::Apart;
 use dropped::DropRecorder;
 use order::RuleOrder;
 use std::fmt;
@@ -173,7 +176,9 @@ impl AnnotateExec {
     /// below were started, as nodes nearer to the source come first in the ledger.
     pub(in crate::exec) fn evaluator(&self, partition: usize, context: &TaskContext) -> Result<Evaluator> {
         let rejects = context.session_config().get_extension::<RejectLog>();
-        Ok(Evaluator::new(self, self.recorder(partition, context)?, rejects, partition))
+        let timeout = context.session_config().get_extension::<DocumentTimeout>();
+        let apart = Apart::new(&self.program, timeout.and_then(|timeout| timeout.0));
+        Ok(Evaluator::new(self, self.recorder(partition, context)?, rejects, apart, partition))
     }
 
     /// Its counters, to add what an earlier run has counted.

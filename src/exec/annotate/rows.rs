@@ -5,6 +5,7 @@
 //! copied when rows are dropped: every column keeps the rows it had when it was made, beside the places of those
 //! still alive; a column is cut down to them only when an expression or the output reads it.
 
+use super::apart::Apart;
 use super::program::{Program, ProjectedExpr, StepKind};
 use crate::ops::{Args, Gate, OpSpec, StatisticColumn, evaluate_fields, evaluate_statistics};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
@@ -16,8 +17,11 @@ use std::sync::Arc;
 
 /// A batch, its computed columns, and which rows are alive.
 pub(super) struct LiveRows<'a> {
-    program: &'a Program,
+    program: &'a Arc<Program>,
     batch: &'a RecordBatch,
+    /// Where steps run that may take long, and whether all of this batch may.
+    apart: &'a Apart,
+    is_long: bool,
     /// Rows still alive.
     pub n_alive: usize,
     /// For each generation of columns, the places of the rows still alive; `None` while that is all of them.
@@ -41,10 +45,12 @@ struct Made {
 }
 
 impl<'a> LiveRows<'a> {
-    pub fn new(program: &'a Program, batch: &'a RecordBatch) -> Self {
+    pub fn new(program: &'a Arc<Program>, batch: &'a RecordBatch, apart: &'a Apart) -> Self {
         Self {
             program,
             batch,
+            apart,
+            is_long: apart.is_long(batch),
             n_alive: batch.num_rows(),
             alive: vec![None],
             computed: vec![None; program.step_of.len()],
@@ -64,23 +70,38 @@ impl<'a> LiveRows<'a> {
 
     /// Runs a step on the rows alive. Rows that `gates` stop must be dropped before anything else reads what it computes.
     pub fn run(&mut self, step: usize, gates: &[Gate]) -> Result<()> {
-        let program = self.program;
-        match &program.steps[step].work {
+        let program = Arc::clone(self.program);
+        let is_apart = self.is_long || self.apart.is_foreign(step);
+        match &self.program.steps[step].work {
             StepKind::Pass { document, statistics, .. } => {
-                let calls: Vec<(&OpSpec, &Args)> =
-                    statistics.iter().map(|(_, call)| (call.spec.as_ref(), call.args.as_ref())).collect();
                 let (generation, documents) = self.stored(*document)?;
-                let values = evaluate_statistics(&calls, &documents, self.alive[generation].as_deref(), gates)?;
+                let alive = self.alive[generation].as_deref();
+                let values = if is_apart {
+                    let (alive, gates) = (alive.map(<[u32]>::to_vec), gates.to_vec());
+                    self.apart.call(self.n_alive, move || {
+                        Ok(evaluate_statistics(&calls_of(&program, step), &documents, alive.as_deref(), &gates)?)
+                    })?
+                } else {
+                    evaluate_statistics(&calls_of(&program, step), &documents, alive, gates)?
+                };
                 for ((column, _), StatisticColumn { values, skipped }) in statistics.iter().zip(values) {
                     self.store(*column, values, skipped);
                 }
             }
             StepKind::Call { document, column, call, fields, .. } => {
                 let documents = self.column(*document)?;
-                self.store(*column, evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?, None);
+                let values = if is_apart {
+                    let (call, fields) = (call.clone(), fields.clone());
+                    self.apart.call(self.n_alive, move || {
+                        Ok(evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?)
+                    })?
+                } else {
+                    evaluate_fields(&call.spec, &documents, &call.args, fields.as_deref())?
+                };
+                self.store(*column, values, None);
             }
             StepKind::Expr { column, expr, .. } => {
-                let values = expr.evaluate(self.columns_of(expr)?, self.n_alive)?.into_array(self.n_alive)?;
+                let values = self.computed_values(expr)?;
                 self.store(*column, values, None);
             }
         }
@@ -89,7 +110,12 @@ impl<'a> LiveRows<'a> {
 
     /// Which of the rows alive satisfy a condition; `None`: all.
     pub fn holds(&mut self, condition: &ProjectedExpr) -> Result<Option<BooleanArray>> {
-        condition.holds(self.columns_of(condition)?, self.n_alive)
+        let (columns, n_rows) = (self.columns_of(condition)?, self.n_alive);
+        if !self.is_long {
+            return condition.holds(columns, n_rows);
+        }
+        let condition = condition.clone();
+        self.apart.call(n_rows, move || condition.holds(columns, n_rows))
     }
 
     /// The values of an expression for the rows alive.
@@ -97,7 +123,16 @@ impl<'a> LiveRows<'a> {
         if let Some(column) = expr.as_column() {
             return self.column(column);
         }
-        expr.evaluate(self.columns_of(expr)?, self.n_alive)?.into_array(self.n_alive)
+        self.computed_values(expr)
+    }
+
+    fn computed_values(&mut self, expr: &ProjectedExpr) -> Result<ArrayRef> {
+        let (columns, n_rows) = (self.columns_of(expr)?, self.n_alive);
+        if !self.is_long {
+            return expr.evaluate(columns, n_rows)?.into_array(n_rows);
+        }
+        let expr = expr.clone();
+        self.apart.call(n_rows, move || expr.evaluate(columns, n_rows)?.into_array(n_rows))
     }
 
     /// Drops the rows alive for which `keep` is false. `keep` has no NULLs and one value for each row alive.
@@ -167,5 +202,15 @@ impl<'a> LiveRows<'a> {
             self.alive.len() - 1
         });
         self.computed[column - self.program.n_inputs] = Some(Made { generation, values, skipped });
+    }
+}
+
+/// The calls that a pass computes together.
+fn calls_of(program: &Program, step: usize) -> Vec<(&OpSpec, &Args)> {
+    match &program.steps[step].work {
+        StepKind::Pass { statistics, .. } => {
+            statistics.iter().map(|(_, call)| (call.spec.as_ref(), call.args.as_ref())).collect()
+        }
+        StepKind::Call { .. } | StepKind::Expr { .. } => vec![],
     }
 }

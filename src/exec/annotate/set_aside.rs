@@ -1,17 +1,34 @@
-//! A document on which an operator panics: set aside with the reason, as a line that cannot be read.
+//! A document on which an operator panics or takes too long: set aside with the reason, as a line that cannot be read.
 //!
 //! Such a panic is a mistake of ours, or of who made the operator. A run of days does not end for it; the reject has the
 //! document, to mend the operator with.
 
+use super::apart::Late;
 use super::dropped::is_of_data;
 use crate::sources::{POSITION_COLUMN, Reject, RejectKind, RejectLog};
 use crate::{Result, bug};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What stands for the file of a document whose place in the input is not known.
 const NOWHERE: &str = "documents that an operator failed on";
+
+/// Why the rows of a batch were not computed.
+pub(super) enum Failure {
+    Panic(String),
+    Late(Late),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Panic(panic) => write!(f, "an operator failed on this document: {panic}"),
+            Failure::Late(late) => late.fmt(f),
+        }
+    }
+}
 
 /// What `work` gives, or its panic as text.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
@@ -23,8 +40,8 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, Str
 }
 
 /// Sets the only document of a batch aside.
-pub(super) fn set_aside(rejects: Option<&RejectLog>, row: &RecordBatch, panic: &str) -> Result<()> {
-    let Some(rejects) = rejects else { return Err(bug!("an operator failed: {panic}")) };
+pub(super) fn set_aside(rejects: Option<&RejectLog>, row: &RecordBatch, failure: &Failure) -> Result<()> {
+    let Some(rejects) = rejects else { return Err(bug!("{failure}")) };
     let position = row.column_by_name(POSITION_COLUMN).and_then(|column| column.as_primitive_opt::<UInt64Type>());
     let position = position.and_then(|positions| positions.values().first().copied());
     let (file, line) = position.and_then(|at| rejects.place_of(at)).unwrap_or((NOWHERE.to_string(), 0));
@@ -37,8 +54,11 @@ pub(super) fn set_aside(rejects: Option<&RejectLog>, row: &RecordBatch, panic: &
         file,
         line,
         byte_offset: 0,
-        kind: RejectKind::OperatorFailed,
-        reason: format!("an operator failed on this document: {panic}"),
+        kind: match failure {
+            Failure::Panic(_) => RejectKind::OperatorFailed,
+            Failure::Late(_) => RejectKind::TooSlow,
+        },
+        reason: failure.to_string(),
         raw: document.into_inner(),
     })
 }
