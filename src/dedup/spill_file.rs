@@ -2,7 +2,7 @@
 //! threads.
 
 use super::Budget;
-use crate::store::{FileExt, ScratchFile};
+use crate::store::ScratchFile;
 use crate::{Error, Result};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,5 +43,5 @@ impl SpillFile {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::io("a temporary file", error)
+    Error::Data(error.to_string())
 }

@@ -5,7 +5,7 @@
 //! Not here: what our own operators spill (`verbs::budget`), to files of the same kind.
 
 use crate::bug;
-use crate::store::{FileExt, ScratchFile, TempSpace};
+use crate::store::{ScratchFile, TempSpace};
 use bytes::Bytes;
 use datafusion::error::Result;
 use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};

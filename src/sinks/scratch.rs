@@ -2,7 +2,7 @@
 //!
 //! Rows are added at the end and read back in any order, from several threads.
 
-use crate::store::{FileExt, ScratchFile, scratch_file};
+use crate::store::{ScratchFile, scratch_file};
 use crate::{Error, Result, bug};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;

@@ -4,9 +4,9 @@
 //! Not here: reading (`stored_file.rs`), writing (`new_file.rs`), and when what is written gets its name (`outbox.rs`).
 
 use super::remote::{self, Object};
+use super::scratch_file::ScratchFile;
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Write};
-pub use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -168,16 +168,17 @@ pub fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// A local file for a while, written and read by this process alone; with [`FileExt`] at any place.
-pub type ScratchFile = File;
-
 /// A file without a name in the folder for temporary files, gone with the process however that ends.
 pub fn temp_file() -> crate::Result<ScratchFile> {
-    let folder = std::env::temp_dir();
-    scratch_file(&folder).map_err(|error| crate::Error::io(folder, error))
+    temp_file_in(&std::env::temp_dir())
+}
+
+/// The same where the user wants temporary files to be.
+pub(super) fn temp_file_in(folder: &Path) -> crate::Result<ScratchFile> {
+    ScratchFile::temporary(folder).map_err(|error| crate::Error::Data(error.to_string()))
 }
 
 /// The same in another folder.
 pub fn scratch_file(folder: &Path) -> io::Result<ScratchFile> {
-    tempfile::tempfile_in(folder)
+    ScratchFile::beside(folder)
 }

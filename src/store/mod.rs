@@ -30,6 +30,7 @@ mod objects;
 mod outbox;
 mod record;
 mod remote;
+mod scratch_file;
 mod settle;
 mod staging;
 mod stdout;
@@ -40,8 +41,8 @@ mod tests;
 
 pub use claim::{Claim, remove_unfinished};
 pub use files::{
-    FileExt, Kind, ScratchFile, Stat, create_folder, exists, followed, is_file, is_folder, is_taken, names_in, read,
-    remove, rename, scratch_file, stat, temp_file,
+    Kind, Stat, create_folder, exists, followed, is_file, is_folder, is_taken, names_in, read, remove, rename,
+    scratch_file, stat, temp_file,
 };
 pub(crate) use free_memory::most_of_free_memory;
 pub use kept::{KeptFile, KeptPart, KeptReader, KeptWork};
@@ -55,6 +56,7 @@ pub use objects::{FoundObject, connect, folders_around, is_data, object, objects
 pub use outbox::Outbox;
 pub(crate) use remote::{Scheme, is_remote, plain, scheme_of};
 pub use remote::{limit_read_ahead, outage};
+pub use scratch_file::ScratchFile;
 pub(crate) use settle::settle_within;
 pub use settle::{settle, settle_around};
 pub use stdout::{Stdout, look_at_stdout};

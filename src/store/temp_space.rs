@@ -1,6 +1,7 @@
 //! Where the temporary files of a run are, and how much they may take together.
 
-use super::files::{ScratchFile, is_folder, scratch_file, temp_file};
+use super::files::{is_folder, temp_file, temp_file_in};
+use super::scratch_file::ScratchFile;
 use crate::{Error, Result};
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ impl TempSpace {
     /// A file without a name, gone with the process however that ends.
     pub fn file(&self) -> Result<ScratchFile> {
         match &self.folder {
-            Some(folder) => scratch_file(folder).map_err(|error| Error::io(folder, error)),
+            Some(folder) => temp_file_in(folder),
             None => temp_file(),
         }
     }

@@ -164,7 +164,7 @@ impl Spool {
         let mut file = self.0.into_inner().map_err(failed)?;
         file.flush().map_err(failed)?;
         let file = file.into_inner().map_err(failed)?;
-        budget.note_spilled(file.metadata().map_or(0, |metadata| metadata.len()));
+        budget.note_spilled(file.n_bytes());
         Ok(file)
     }
 

@@ -120,7 +120,8 @@ fn a_closed_stdout_is_an_error_and_a_reader_that_has_read_enough_is_none() {
     // Nothing was to be printed.
     shell(&folder, "\"$0\" query -q -e \"FROM 'x.jsonl' |> INTO 'out.jsonl'\" >&-").ok();
     for query in ["FROM 'many.jsonl' |> INTO '-'", "FROM 'many.jsonl'"] {
-        let script = format!("{{ \"$0\" query -q --output-format json -e \"{query}\"; echo code $? >&2; }} | head -n 1");
+        let script =
+            format!("{{ \"$0\" query -q --output-format json -e \"{query}\"; echo code $? >&2; }} | head -n 1");
         let run = shell(&folder, &script);
         assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("{\"id\":0}\n", "code 0\n"));
     }
@@ -135,7 +136,9 @@ fn a_document_that_takes_too_long_is_set_aside_and_the_run_goes_on() {
     folder.write("docs.jsonl", &text);
     // Of two texts of 320 kB these are 10¹¹ steps.
     let far = "levenshtein(text, reverse(text))";
-    for (number, verb) in [format!("WHERE {far} >= 0"), format!("EXTEND {far} AS far")].into_iter().enumerate() {
+    for (number, verb) in
+        [format!("WHERE {far} >= 0"), format!("EXTEND {far} >= 0 AS far |> WHERE far")].into_iter().enumerate()
+    {
         let out = format!("out-{number}");
         let query = format!(
             "SET document_timeout = '1s'; FROM 'docs.jsonl' |> {verb} |> SELECT id |> INTO '{out}.jsonl' WITH (rejects = '{out}')"
@@ -161,8 +164,7 @@ fn on_a_small_disk(folder: &Folder, kib: usize, arguments: &[&str]) -> Run {
     let plain = folder.command(arguments);
     let mut limited = Command::new("sh");
     limited.current_dir(folder.path()).args(["-c", &format!("ulimit -f {} && exec \"$0\" \"$@\"", 2 * kib)]);
-    let Output { status, stdout, stderr } =
-        limited.arg(plain.get_program()).args(plain.get_args()).output().unwrap();
+    let Output { status, stdout, stderr } = limited.arg(plain.get_program()).args(plain.get_args()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
 }
@@ -181,7 +183,7 @@ fn an_output_that_finds_no_room_leaves_what_was_there() {
         ("", "'folder/' WITH (overwrite = true)"),
         ("|> SELECT id, key, sha256(text || id) AS hash", "'new.parquet'"),
         ("|> SELECT id, key, sha256(text || id) AS hash", "'new.csv.gz'"),
-        ("|> EXTEND id % 3 AS part", "'hive/' WITH (partition_by = 'part')"),
+        ("|> SELECT id % 3 AS part, sha256(text || id) AS hash", "'hive/' WITH (partition_by = 'part')"),
         ("|> WHERE id < 3", "'few.jsonl' WITH (rejects = 'dropped')"),
     ] {
         let query = format!("FROM 'docs.jsonl' {rows} |> INTO {output}");
@@ -215,6 +217,7 @@ fn temporary_files_that_find_no_room_end_the_run_and_say_where_they_are() {
 
 /// Every file below a folder, with its bytes.
 fn everything_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    let files =
+        walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file());
     files.map(|entry| (entry.path().to_path_buf(), std::fs::read(entry.path()).unwrap())).collect()
 }

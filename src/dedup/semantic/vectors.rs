@@ -275,7 +275,7 @@ fn read_values(mut file: &ScratchFile, values: Range<usize>, to: &mut Vec<f32>) 
 }
 
 fn spill_error(error: std::io::Error) -> Error {
-    Error::io("temporary file of vectors", error)
+    Error::Data(error.to_string())
 }
 
 /// What to say when not even the least is granted.

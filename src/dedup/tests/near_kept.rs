@@ -231,7 +231,7 @@ impl Budget for Counted {
         self.inner.shrink(n_bytes);
     }
 
-    fn temp_file(&self) -> crate::Result<std::fs::File> {
+    fn temp_file(&self) -> crate::Result<crate::store::ScratchFile> {
         self.inner.temp_file()
     }
 

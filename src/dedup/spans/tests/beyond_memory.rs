@@ -6,7 +6,6 @@ use super::{LineFinder, Outcome, SpanFinder, SubstringFinder, TextPartition};
 use crate::Result;
 use crate::dedup::{Budget, FixedBudget, KeepWhich, Lines, LinesUnit, SpanLength, Substring};
 use crate::ops::dedup::Normalize;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -25,7 +24,7 @@ impl Budget for CountedBudget {
         self.inner.shrink(n_bytes);
     }
 
-    fn temp_file(&self) -> Result<File> {
+    fn temp_file(&self) -> Result<crate::store::ScratchFile> {
         self.inner.temp_file()
     }
 
