@@ -11,7 +11,7 @@
 use super::identity::Identity;
 use super::journal::{self, Journal, ScriptOrigin};
 use super::{Plan, Session};
-use crate::config::{Attempt, Config, MaxRejects};
+use crate::config::{Attempt, Checkpoint, Config, MaxRejects};
 use crate::exec::{CheckpointedChain, Checkpoints, Ledger, RunLog, Shard, Step};
 use crate::physical::WriteTarget;
 use crate::sinks::{RejectsFolder, RuleCount, RunFacts};
@@ -104,7 +104,10 @@ impl RunWork {
         let outbox = Arc::new(Outbox::new(&identity.run));
         let claim = write.spec.claim(&outbox)?.filter(|_| purpose == Purpose::Commit);
         let journal = Journal { facts: identity.facts(plan, &session.config), chains, script: None, n_shares: None };
-        let kept = claim.map(|claim| keep(&claim, attempt, &identity, &journal)).transpose()?.flatten();
+        let kept = claim
+            .map(|claim| keep(&claim, (attempt, session.config.checkpoint), &identity, &journal))
+            .transpose()?
+            .flatten();
         let rejects = match &write.rejects {
             Some(folder) => {
                 let claim = outbox.claim(&Location::folder(folder))?;
@@ -164,6 +167,12 @@ impl RunWork {
         let Some(claim) = claim_in_turn(write, &outbox).await? else {
             return Err(Error::Data(format!("{place}: shares of a run need a file or a folder to write to")));
         };
+        if claim.is_remote() {
+            return Err(Error::Data(format!(
+                "{place}: shares of a run keep their work beside its output, where all of them find it: name an output on this \
+                 machine or on a file system that is shared"
+            )));
+        }
         let kept = KeptWork::of_claim(&claim);
         journal::join(&kept, &journal, claim.shown())?;
         let name = journal::share_name(shard);
@@ -330,17 +339,12 @@ fn tidy_up(identity: &Identity, write: &WriteTarget) {
 }
 
 /// What is kept at a claimed place, ready to be gone on with; `None` if this run keeps nothing.
-fn keep(claim: &Claim, attempt: Attempt, identity: &Identity, journal: &Journal) -> Result<Option<KeptWork>> {
-    if claim.is_remote() {
-        return match attempt {
-            Attempt::First => Ok(None),
-            Attempt::Resume | Attempt::Restart => Err(Error::Data(format!(
-                "{}: the work of a run is not kept in object stores, so there is nothing to go on with; run the query again \
-                 without --resume and --restart (a run that did not end left nothing visible)",
-                claim.shown().display()
-            ))),
-        };
-    }
+fn keep(
+    claim: &Claim,
+    (attempt, checkpoint): (Attempt, Checkpoint),
+    identity: &Identity,
+    journal: &Journal,
+) -> Result<Option<KeptWork>> {
     let kept = KeptWork::of_claim(claim);
     if let Some(share) = kept.shares_under_way()?.first() {
         let place = claim.shown().display();
@@ -351,7 +355,10 @@ fn keep(claim: &Claim, attempt: Attempt, identity: &Identity, journal: &Journal)
         Attempt::Restart => kept.remove()?,
         Attempt::Resume => {}
     }
-    if journal.chains.is_empty() || identity.is_unique {
+    // Beside an output on a disk there is room for what becomes of it. For one in a bucket this machine has room if somebody
+    // says so.
+    let has_room = !claim.is_remote() || attempt != Attempt::First || checkpoint == Checkpoint::On;
+    if journal.chains.is_empty() || identity.is_unique || !has_room {
         return Ok(None);
     }
     journal::join(&kept, journal, claim.shown())?;

@@ -6,6 +6,8 @@
 //! .curator-stage/kept/PART/000012.json        the record: split 12 is complete, and these are its files
 //! .curator-stage/kept/shard-2-of-7.lock       held by the process that works on a share of the splits
 //! ```
+//! Of an output in a bucket the same is kept on this machine, below `~/.local/state/curator/kept` (`XDG_STATE_HOME`).
+//!
 //! Unlike what a run stages, it stays when the run fails, is interrupted or killed. It goes when the run is committed, or
 //! when somebody begins again from the start.
 //!
@@ -28,7 +30,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// The folder of kept work in the hidden folder of a place.
 pub(super) const KEPT: &str = "kept";
@@ -38,8 +40,6 @@ const JOURNAL: &str = "journal.json";
 #[derive(Debug, Clone)]
 pub struct KeptWork {
     folder: PathBuf,
-    /// Nothing is kept in a bucket.
-    is_remote: bool,
 }
 
 impl KeptWork {
@@ -50,19 +50,8 @@ impl KeptWork {
 
     /// Of a place, whoever has it.
     pub fn of(location: &Location) -> Self {
-        Self { folder: location.area.join(KEPT), is_remote: is_remote(&location.area) }
-    }
-
-    /// Work is kept in files of this machine, beside the output.
-    fn check_local(&self) -> Result<()> {
-        match self.is_remote {
-            true => Err(Error::Data(format!(
-                "{}: the work of a run is kept beside its output, and not in object stores: --resume, --restart, --shard and \
-                 merge need an output on this machine or on a file system that is shared",
-                self.folder.display()
-            ))),
-            false => Ok(()),
-        }
+        let folder = if is_remote(&location.area) { of_bucket(&location.area) } else { location.area.join(KEPT) };
+        Self { folder }
     }
 
     /// Where it is, for messages.
@@ -72,22 +61,17 @@ impl KeptWork {
 
     /// What was noted about the run; `None` if nothing is kept.
     pub fn journal<T: DeserializeOwned>(&self) -> Result<Option<T>> {
-        if self.is_remote {
-            return Ok(None);
-        }
         read_json(&self.folder.join(JOURNAL))
     }
 
     /// Notes what the work is of. From here on it stays when the process ends.
     pub fn write_journal(&self, journal: &impl Serialize) -> Result<()> {
-        self.check_local()?;
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         write_synced(&self.folder.join(JOURNAL), journal)
     }
 
     /// The part of this name, made if it is missing.
     pub fn part(&self, name: &str) -> Result<KeptPart> {
-        self.check_local()?;
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         Ok(KeptPart { folder })
@@ -102,7 +86,6 @@ impl KeptWork {
 
     /// Takes one share of the splits for this process; `None` if another process works on it.
     pub fn lock_share(&self, share: &str) -> Result<Option<Lock>> {
-        self.check_local()?;
         fs::create_dir_all(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
         lock_file(&self.folder.join(format!("{share}.lock")))
     }
@@ -123,14 +106,20 @@ impl KeptWork {
 
     /// Nothing of it is needed any more.
     pub fn remove(&self) -> Result<()> {
-        if self.is_remote {
-            return Ok(());
-        }
         // Without its journal it is nobody's, should the rest not go.
         let removed = [fs::remove_file(self.folder.join(JOURNAL)), fs::remove_dir_all(&self.folder)];
         let failed = removed.into_iter().filter_map(io::Result::err).find(|error| error.kind() != ErrorKind::NotFound);
         failed.map_or(Ok(()), |error| Err(Error::io(&self.folder, error)))
     }
+}
+
+/// Where the work for a place in a bucket is kept: rows are written and read again at the speed of a disk, and another attempt
+/// begins on the machine where the first one was.
+fn of_bucket(area: &Path) -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
+    let name = format!("{:032x}", xxh3_128(area.as_os_str().as_encoded_bytes()));
+    state.unwrap_or_else(std::env::temp_dir).join("curator").join(KEPT).join(name)
 }
 
 /// Writes a file that appears complete or not at all, and stays after a power cut.

@@ -133,6 +133,43 @@ fn of_a_run_that_fails_or_is_killed_nothing_is_visible_and_the_next_run_removes_
 }
 
 #[test]
+fn a_run_into_a_bucket_that_is_killed_goes_on_with_what_this_machine_has_kept() {
+    let (folder, server) = (Folder::new(), Server::start());
+    documents(&folder, 6000);
+    let text = |root: &str| format!("SET blocksize = '64kB'; {}", writing(root, ""));
+    finish(run(&folder, &server, &text("local/"))).ok();
+    let expected = data(local(&folder, "local/"));
+    let kept = folder.path().join(".local/state/curator/kept");
+    let n_kept =
+        || walkdir::WalkDir::new(&kept).into_iter().filter_map(Result::ok).filter(|e| e.file_type().is_file()).count();
+    let resumed = || command(&folder, &server, &["query", "--resume", "-e", &text("s3://bucket/")]);
+    // Before the third unit is kept; then by SIGKILL at some moment; with requests that fail.
+    let mut killed = resumed();
+    killed.env("CURATOR_FAULT", "abort-kept:3").stdin(Stdio::null());
+    assert!(!killed.output().unwrap().status.success());
+    assert!(n_kept() > 0);
+    assert!(server.names("bucket/").iter().all(|name| name.contains(".curator-stage/")), "nothing is visible");
+    let told = finish(run(&folder, &server, &text("s3://bucket/"))).wrong();
+    assert!(told.contains("`--resume` goes on with them"), "{told}");
+    let before = n_kept();
+    let mut killed = resumed().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while n_kept() <= before + 3 && killed.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    server.fail_each_once(&ALL_FAULTS);
+    let ended = finish(resumed());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("units were finished by an earlier attempt"), "{}", ended.stderr);
+    server.fail_no_more();
+    assert_same(&data(server.objects("bucket/")), &expected, "resumed");
+    assert_eq!((n_kept(), server.n_uploads()), (0, 0), "nothing is left");
+    let again = finish(resumed());
+    assert!(again.code == Some(0) && again.stderr.contains("is complete"), "{}", again.stderr);
+}
+
+#[test]
 fn a_commit_that_a_crash_cut_short_is_carried_out_by_whoever_opens_the_place_next() {
     for step in [2, 4, 5, 7, 9, 12] {
         let (folder, server) = (Folder::new(), Server::start());
@@ -265,10 +302,8 @@ fn what_cannot_be_done_in_a_store_is_refused_with_a_way_out() {
     documents(&folder, 100);
     upload(&server, &folder.path().join("in"), "bucket/in");
     let text = "FROM 'in/*.jsonl' |> INTO 's3://bucket/out/'";
-    for option in ["--resume", "--restart"] {
-        let told = finish(command(&folder, &server, &["query", "-q", option, "-e", text])).wrong();
-        assert!(told.contains("not kept in object stores"), "{told}");
-    }
+    let told = finish(command(&folder, &server, &["query", "-q", "--shard", "1/2", "-e", text])).wrong();
+    assert!(told.contains("name an output on this machine"), "{told}");
     assert_eq!(server.names("bucket/out"), [""; 0]);
     for location in ["hf://datasets/a/b/out/", "https://host/out.jsonl"] {
         let told = finish(run(&folder, &server, &format!("FROM 'in/*.jsonl' |> INTO '{location}'"))).wrong();
