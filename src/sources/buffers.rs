@@ -3,6 +3,7 @@
 //! Memory that was used before is there and in the cache; memory from the system is cleared page by page first, which
 //! costs about as much as decoding it.
 
+use super::long_lines::LongLine;
 use std::fmt::{Debug, Formatter};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +19,8 @@ pub(crate) struct Buffers {
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     home: Arc<Buffers>,
+    /// Of a line that is longer than a block.
+    pub long_line: Option<LongLine>,
 }
 
 impl Buffers {
@@ -30,7 +33,7 @@ impl Buffers {
     pub fn empty(self: &Arc<Self>) -> Buffer {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let bytes = spare.unwrap_or_else(|| Vec::with_capacity(self.usual_bytes));
-        Buffer { bytes, home: self.clone() }
+        Buffer { bytes, home: self.clone(), long_line: None }
     }
 }
 

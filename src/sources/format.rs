@@ -12,6 +12,7 @@ use super::held::HeldHeads;
 use super::line_counts::LineCounts;
 use super::line_fields::LineFields;
 use super::lines::{Block, MAX_LINE_BYTES};
+use super::long_lines::LongLines;
 use super::members::Members;
 use super::own_lines::{LineEnds, OwnLines, PlainRange};
 use super::queue::{Cancelled, UnitSender};
@@ -177,6 +178,8 @@ pub(crate) struct Input {
     pub compression: Option<Compression>,
     /// The largest window that a packed file may ask for.
     pub max_window_bytes: u64,
+    /// What lines that are longer than a block may hold.
+    pub long_lines: Arc<LongLines>,
     /// How the format changes a stream before it reads it.
     pub adapt: Adapt,
     /// Beginnings that were read to learn the columns.
@@ -228,6 +231,7 @@ impl Input {
             files,
             compression,
             max_window_bytes: max_window_bytes(None, std::thread::available_parallelism().map_or(1, NonZero::get)),
+            long_lines: LongLines::within(None),
             adapt,
             heads: HeldHeads::default(),
             warm: WarmFiles::default(),

@@ -11,6 +11,7 @@ use super::buffers::{Buffer, Buffers};
 use super::compression::ByteStream;
 use super::format::{Input, InputPosition, Opened, Scan, Stop, Unit};
 use super::line_counts::LineCount;
+use super::long_lines::{LONG_BYTES, LongLines};
 use super::members::can_cut;
 use super::queue::UnitSender;
 use super::rejects::RejectKind;
@@ -72,6 +73,7 @@ pub(crate) struct LineCutter {
     block_bytes: usize,
     buffers: Arc<Buffers>,
     max_line_bytes: usize,
+    long_lines: Arc<LongLines>,
     /// Bytes after the last newline of the previous block.
     carry: Vec<u8>,
     line: u64,
@@ -89,13 +91,14 @@ impl LineCutter {
         piece: usize,
         is_first: bool,
         (block_bytes, max_line_bytes): (usize, usize),
-        buffers: Arc<Buffers>,
+        (buffers, long_lines): (Arc<Buffers>, Arc<LongLines>),
     ) -> Self {
         Self {
             stream,
             piece,
             block_bytes: block_bytes.clamp(1, MAX_BLOCK_BYTES),
             buffers,
+            long_lines,
             max_line_bytes,
             carry: Vec::new(),
             line: 1,
@@ -129,6 +132,14 @@ impl LineCutter {
                 return self.skip_long_line(data);
             }
             n_searched = data.len();
+            if n_searched >= LONG_BYTES.max(self.block_bytes) {
+                // As much will be read of it next.
+                let next_bytes = n_searched + n_searched.min(READ_AHEAD_BYTES);
+                match &mut data.long_line {
+                    Some(long) => long.grow_to(next_bytes),
+                    none => *none = Some(self.long_lines.begin(self.piece, next_bytes)),
+                }
+            }
         }
     }
 
@@ -228,7 +239,8 @@ fn produce_piece(scan: &Scan, piece: usize, units: &UnitSender) -> Result<(), St
     };
     let is_first = scan.input.splits.pieces[piece].extent.is_first();
     let max_line_bytes = scan.max_line_bytes();
-    let mut cutter = LineCutter::new(stream, piece, is_first, (scan.batch_bytes, max_line_bytes), scan.buffers.clone());
+    let memory = (scan.buffers.clone(), scan.input.long_lines.clone());
+    let mut cutter = LineCutter::new(stream, piece, is_first, (scan.batch_bytes, max_line_bytes), memory);
     loop {
         let cut = cutter.next();
         scan.counters.bytes_scanned.add(count.take() as usize);
@@ -308,7 +320,7 @@ mod tests {
 
     fn cut_all(text: &[u8], block_bytes: usize, max_line_bytes: usize) -> Vec<Cut> {
         let (stream, limits) = (Box::new(Cursor::new(text.to_vec())), (block_bytes, max_line_bytes));
-        let mut cutter = LineCutter::new(stream, 0, true, limits, Buffers::new(9));
+        let mut cutter = LineCutter::new(stream, 0, true, limits, (Buffers::new(9), LongLines::within(None)));
         let mut cuts = Vec::new();
         loop {
             match cutter.next() {
