@@ -16,7 +16,7 @@ mod work;
 use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
-use crate::exec::{Progress, Report, Shard};
+use crate::exec::{MemoryPlan, Progress, Report, Shard};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
 use crate::ops::{OpSpec, Registry};
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
@@ -26,6 +26,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
+use datafusion::execution::memory_pool::{MemoryLimit, MemoryReservation};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{DescribeTable, LogicalPlan};
 use datafusion::physical_plan::{EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream};
@@ -59,6 +60,8 @@ pub enum Stage {
     Physical,
     /// The plan as executed: where each operator runs, and why.
     Placed,
+    /// What that plan holds in memory, node by node, and whether it fits.
+    Memory,
 }
 
 /// A statement, understood.
@@ -292,6 +295,7 @@ impl Session {
                 Ok(exec::explain::physical(planned(&state, plan).await?.as_ref(), format))
             }
             Stage::Placed => Ok(exec::explain::physical(self.plan(plan).await?.as_ref(), format)),
+            Stage::Memory => self.memory_of(&self.plan(plan).await?).shown(format),
         }
     }
 
@@ -353,6 +357,14 @@ impl Session {
         planned(&self.state, plan).await
     }
 
+    fn memory_of(&self, plan: &Arc<dyn ExecutionPlan>) -> MemoryPlan {
+        let limit_bytes = match self.state.runtime_env().memory_pool.memory_limit() {
+            MemoryLimit::Finite(limit_bytes) => Some(limit_bytes),
+            MemoryLimit::Infinite | MemoryLimit::Unknown => None,
+        };
+        MemoryPlan::of(plan.as_ref(), &self.config, limit_bytes)
+    }
+
     /// Starts a plan. A query with `INTO` takes the places that it will change for itself, or fails at once.
     pub async fn execute(&self, plan: &Plan) -> Result<Run> {
         self.start(plan, Purpose::Commit, None).await
@@ -374,7 +386,8 @@ impl Session {
             let schema = stream.schema();
             let work = RunWork::of_rows(&self.config);
             let opened = self.opened.clone();
-            return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware: None });
+            let (buffers, hardware) = (None, None);
+            return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers });
         }
         let mut note = None;
         let mut increment = None;
@@ -392,6 +405,9 @@ impl Session {
         }
         let plan = increment.as_deref().unwrap_or(plan);
         let physical = self.plan(plan).await?;
+        let memory = self.memory_of(&physical);
+        memory.check()?;
+        let buffers = Some(memory.set_aside(&self.state.runtime_env().memory_pool));
         let chains = exec::checkpointed_chains(&physical);
         let is_share = share.is_some();
         let begun = match (physical::write_of(&plan.logical), share) {
@@ -419,7 +435,7 @@ impl Session {
         };
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
         let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
-        Ok(Run { schema, stream, plans, work, writes, started, opened, hardware })
+        Ok(Run { schema, stream, plans, work, writes, started, opened, hardware, buffers })
     }
 
     /// The run of an output for which there is nothing to do.
@@ -428,7 +444,8 @@ impl Session {
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
         let work = RunWork::of_rows(&self.config);
         work.log().note(told);
-        Run { schema, stream, plans: vec![], work, writes: true, started, opened: self.opened.clone(), hardware: None }
+        let (opened, hardware, buffers) = (self.opened.clone(), None, None);
+        Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers }
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -473,6 +490,9 @@ pub struct Run {
     started: Instant,
     opened: Arc<OpenedFiles>,
     hardware: Option<Arc<physical::Hardware>>,
+    /// Held as long as the run: operators claim their memory beside it.
+    #[expect(dead_code, reason = "given back when it is dropped")]
+    buffers: Option<MemoryReservation>,
 }
 
 impl Drop for Run {

@@ -43,6 +43,8 @@ enum StageArg {
     Physical,
     /// The plan as executed: where each operator runs, and why.
     Placed,
+    /// What that plan holds in memory, node by node, and whether it fits.
+    Memory,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -63,6 +65,7 @@ impl From<StageArg> for Stage {
             StageArg::Optimized => Stage::Optimized,
             StageArg::Physical => Stage::Physical,
             StageArg::Placed => Stage::Placed,
+            StageArg::Memory => Stage::Memory,
         }
     }
 }

@@ -75,7 +75,7 @@ pub async fn run_compiled(session: &Session, compiled: Compiled, display: Displa
     }
 }
 
-/// What `EXPLAIN` shows: the optimized and the physical plan, and with VERBOSE the plan after each rule.
+/// What `EXPLAIN` shows: the optimized and the physical plan and what it holds in memory, and with VERBOSE the plan after each rule.
 pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose: bool) -> Result<String> {
     if analyze {
         return Ok(session.explain_analyze(plan).await?.0);
@@ -85,7 +85,7 @@ pub async fn explain_text(session: &Session, plan: &Plan, analyze: bool, verbose
         let written = session.explain(plan, Stage::Logical, ExplainFormat::Tree).await?;
         text = format!("as written:\n{}\n\n{}", written.trim_end(), session.explain_rules(plan).await?);
     }
-    for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Placed)] {
+    for (name, stage) in [("optimized", Stage::Optimized), ("physical", Stage::Placed), ("memory", Stage::Memory)] {
         let tree = session.explain(plan, stage, ExplainFormat::Tree).await?;
         text.push_str(&format!("{name}\n"));
         for line in tree.lines() {

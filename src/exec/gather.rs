@@ -60,6 +60,11 @@ impl GatherExec {
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
         Self { input, position, order, ahead_bytes, properties, metrics }
     }
+
+    /// What may wait for its turn.
+    pub fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
+    }
 }
 
 impl DisplayAs for GatherExec {

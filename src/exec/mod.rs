@@ -16,6 +16,7 @@ pub mod explain;
 mod funnel;
 mod gather;
 mod ledger;
+mod memory;
 mod report;
 mod run_log;
 mod sort;
@@ -23,8 +24,8 @@ mod text_bytes;
 
 pub use admission::ShareSemaphore;
 pub use annotate::{
-    AnnotateExec, AnnotateOptions, COMPUTED, Compared, DocumentTimeout, Estimate, Program, ProjectedExpr, Rule, Step as ProgramStep,
-    StepKind, best,
+    AnnotateExec, AnnotateOptions, COMPUTED, Compared, DocumentTimeout, Estimate, Program, ProjectedExpr, Rule,
+    Step as ProgramStep, StepKind, best,
 };
 pub use checkpoint::{
     CheckpointExec, CheckpointedChain, Checkpoints, KeptStage, Shard, checkpointed_chains, checkpoints_of, keep_only,
@@ -37,6 +38,7 @@ pub use estimate::file_bytes;
 pub use funnel::{progress, report};
 pub use gather::GatherExec;
 pub use ledger::{DropWriter, Ledger, RejectDetail};
+pub use memory::MemoryPlan;
 pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
 pub use run_log::RunLog;
 pub use sort::{ExternalSortExec, Sorting};

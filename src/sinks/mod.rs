@@ -105,10 +105,8 @@ impl Sink {
         memory_limit_bytes: Option<usize>,
         outbox: &Outbox,
     ) -> Result<Sink> {
-        let mut layout = spec.layout_for(&schema).map_err(|problem| Error::Data(problem.message))?;
-        if let Some(limit) = memory_limit_bytes {
-            layout.max_in_flight_bytes = layout.max_in_flight_bytes.min(limit / 8);
-        }
+        let layout =
+            spec.layout_for(&schema).map_err(|problem| Error::Data(problem.message))?.within(memory_limit_bytes);
         let claim = spec.claim(outbox)?;
         // Looked at once more, now that nobody else can change the place.
         spec.check_existing(&layout).map_err(|problem| Error::Data(problem.message))?;

@@ -53,6 +53,14 @@ pub(super) struct Layout {
 const MAX_IN_FLIGHT_BYTES: usize = 1 << 30;
 
 impl Layout {
+    /// The same under a limit on memory.
+    pub fn within(mut self, limit_bytes: Option<usize>) -> Self {
+        if let Some(limit) = limit_bytes {
+            self.max_in_flight_bytes = self.max_in_flight_bytes.min(limit / 8);
+        }
+        self
+    }
+
     /// The ending of part files: `jsonl.zst`.
     pub fn ending(&self) -> String {
         match self.compression.ending().filter(|_| self.format.is_lines()) {
@@ -113,6 +121,18 @@ impl SinkSpec {
     /// The format of the output, if it can be told.
     pub fn format(&self) -> Option<Format> {
         self.layout().ok().map(|layout| layout.format)
+    }
+
+    /// How many pieces are under way at once, and their size; `None` if nothing can be told.
+    pub fn pieces_in_flight(&self, n_threads: usize, limit_bytes: Option<usize>) -> Option<(usize, usize)> {
+        let layout = self.layout().ok()?.within(limit_bytes);
+        if matches!(layout.place, Destination::Stdout | Destination::Stream(_)) {
+            return Some((1, layout.chunk_bytes()));
+        }
+        // Text and what is packed of it; columns and what is encoded of them.
+        let piece_bytes = if layout.format.is_lines() { 2 * layout.chunk_bytes() } else { layout.row_group_bytes() };
+        // One is cut while others are encoded.
+        Some(((n_threads + 1).min(layout.max_in_flight_bytes / piece_bytes.max(1)).max(1) + 1, piece_bytes))
     }
 
     /// The place, format and compression, from the location's form and ending and from the options.

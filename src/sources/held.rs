@@ -102,7 +102,7 @@ impl HeldHeads {
 }
 
 /// What a decoder may hold beside its input: the window that later bytes refer to.
-fn window_bytes(compression: Option<Compression>) -> usize {
+pub(super) fn window_bytes(compression: Option<Compression>) -> usize {
     match compression {
         Some(Compression::None | Compression::Gzip) => 1 << 20,
         Some(Compression::Bzip2) => 8 << 20,

@@ -9,12 +9,15 @@
 //! Invariant: each row of the source comes out of exactly one partition, and the rows of a partition are in the order
 //! of the source, so `_seq` ascends within it. Which ones they are is not determined.
 
+use super::discover::SourceFile;
 use super::format::{Counters, RowsIter, Scan, Stop, Unit};
 use super::handout::{Handout, Reading, Taken};
+use super::held::window_bytes;
 use super::lines::block_buffers;
 use super::origin::Assembler;
 use super::queue::{Capacity, UnitQueue};
 use super::rejects::RejectLog;
+use super::spec::Compression;
 use super::table::{FileTable, POSITION_COLUMN, SourceColumn};
 use crate::Error;
 use arrow::array::RecordBatch;
@@ -78,6 +81,17 @@ impl From<Range<usize>> for SplitShare {
     fn from(splits: Range<usize>) -> Self {
         Self(splits.collect())
     }
+}
+
+/// What reading holds for a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScanBuffers {
+    /// Blocks under way.
+    pub n_blocks: usize,
+    /// What each aims at.
+    pub block_bytes: usize,
+    /// What unpacking holds beside them.
+    pub window_bytes: usize,
 }
 
 impl FileScanExec {
@@ -146,6 +160,14 @@ impl FileScanExec {
     pub fn splits_of(&self, partition: usize) -> Range<usize> {
         let first = |partition: usize| (self.n_splits() * partition).div_ceil(self.n_partitions());
         first(partition)..first(partition + 1)
+    }
+
+    /// What reading holds for each partition.
+    pub fn buffers(&self) -> ScanBuffers {
+        // Those that wait, one that is filled, one that is decoded, and what comes of it.
+        let n_blocks = capacity(&self.table, 1).units + 3;
+        let window_bytes = self.table.input.files.iter().map(window_bytes_of).max().unwrap_or(0);
+        ScanBuffers { n_blocks, block_bytes: self.table.batch_bytes, window_bytes }
     }
 
     /// Its counters, to add what an earlier run has counted.
@@ -241,6 +263,11 @@ fn max_group_bytes(context: &TaskContext) -> u64 {
         MemoryLimit::Finite(limit_bytes) => limit_bytes.max(LEAST_BYTES) as u64,
         _ => 1 << 36,
     }
+}
+
+/// What it takes to unpack a file, as far as its name tells.
+fn window_bytes_of(file: &SourceFile) -> usize {
+    Compression::of_file_name(&file.name).1.map_or(0, |packed| window_bytes(Some(packed)))
 }
 
 /// What may wait for so many partitions.

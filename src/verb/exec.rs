@@ -72,6 +72,11 @@ pub trait SetOperator: Any + fmt::Debug + Send + Sync {
         0
     }
 
+    /// What its buffers take, if it has some of a size that settings name, and how that comes about.
+    fn buffers(&self, _sizes: BufferSizes) -> Option<(usize, String)> {
+        None
+    }
+
     /// Whether it writes rows into the drop ledger.
     fn records_drops(&self) -> bool {
         false
@@ -79,6 +84,17 @@ pub trait SetOperator: Any + fmt::Debug + Send + Sync {
 
     /// Begins to run: a stream for each partition of the rows, or one if they do not stay in theirs.
     fn start(&self, start: Start<'_>) -> Result<Vec<SendableRecordBatchStream>>;
+}
+
+/// What sizes of buffers follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferSizes {
+    /// What a batch aims at.
+    pub batch_bytes: usize,
+    /// Threads that work at once.
+    pub n_threads: usize,
+    /// What a query may hold; `None`: anything.
+    pub limit_bytes: Option<usize>,
 }
 
 /// What an operator starts with.

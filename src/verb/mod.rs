@@ -17,7 +17,7 @@ mod replay;
 
 #[cfg(test)]
 pub use exec::Layout;
-pub use exec::{SetOperator, Start, VerbExec, counter};
+pub use exec::{BufferSizes, SetOperator, Start, VerbExec, counter};
 pub use node::VerbNode;
 pub use order::{RowOrder, SortColumn};
 pub use recorded_filter::RecordedFilter;

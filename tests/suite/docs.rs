@@ -8,7 +8,7 @@ use curator::{Config, Language, Session};
 use std::path::Path;
 use std::process::Command;
 
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -18,13 +18,21 @@ const DOCUMENTS: [&str; 11] = [
     "docs/files.md",
     "docs/gpu.md",
     "docs/library.md",
+    "docs/performance.md",
     "docs/runs.md",
     "docs/tour.md",
 ];
 
 /// Those whose commands are run, in this order: the README's first one makes the rejects that others look at.
-const WITH_COMMANDS: [&str; 6] =
-    ["README.md", "docs/cookbook.md", "docs/files.md", "docs/gpu.md", "docs/runs.md", "docs/tour.md"];
+const WITH_COMMANDS: [&str; 7] = [
+    "README.md",
+    "docs/cookbook.md",
+    "docs/files.md",
+    "docs/gpu.md",
+    "docs/performance.md",
+    "docs/runs.md",
+    "docs/tour.md",
+];
 
 fn read(document: &str) -> String {
     std::fs::read_to_string(root().join(document)).unwrap()

@@ -126,3 +126,33 @@ fn a_query_that_cannot_fit_says_so_and_what_to_do() {
     assert_eq!(error.exit_code(), 1);
     assert!(!folder.path().join("out.jsonl").exists());
 }
+
+#[test]
+fn explain_shows_what_each_node_holds_and_what_cannot_fit_is_refused_before_it_starts() {
+    let folder = super::cli::Folder::new();
+    write_documents(&folder.path().join("docs.jsonl"));
+    let query = "FROM 'docs.jsonl' |> WHERE words(text) > 5 |> ORDER BY text |> INTO 'out/' WITH (format = 'parquet')";
+    let explained = |options: &[&str]| {
+        folder.run(&[&["explain", "--stage", "memory", "--threads", "4", "-e", query], options].concat())
+    };
+    let shown = explained(&["--memory", "512MB"]).ok();
+    insta::assert_snapshot!(shown);
+    // Half as many threads, half as much for what each of them holds.
+    let fewer = folder.run(&["explain", "--stage", "memory", "--threads", "2", "--memory", "512MB", "-e", query]).ok();
+    assert!(fewer.contains("2 partitions × 5 blocks of 1.0 MB"), "{fewer}");
+    let json: serde_json::Value =
+        serde_json::from_str(&explained(&["--memory", "1GB", "--format", "json"]).ok()).unwrap();
+    assert_eq!(json["limit_bytes"], 1_000_000_000);
+    assert!(json["buffers"][0]["n_bytes"].is_u64());
+    // Five blocks of 300 MB are nothing for a small limit.
+    folder.write("large.cql", &format!("SET batch_bytes = '300MB'; {query}"));
+    let run = |options: &[&str]| folder.run(&[&["query", "large.cql"], options].concat());
+    let told = run(&["--threads", "1", "--memory", "400MB"]).wrong();
+    for part in
+        ["does not fit into its memory limit of 400.0 MB", "(--memory)", "batch_bytes", "FileScanExec 'docs.jsonl'"]
+    {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    assert!(!folder.path().join("out").exists(), "it was refused before it began");
+    run(&["--threads", "1", "--memory", "4GB"]).ok();
+}

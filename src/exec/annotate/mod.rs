@@ -37,6 +37,7 @@ use super::ledger::{DropPartition, DropWriter, Ledger, ascends};
 use crate::exec::admission::ShareSemaphore;
 use crate::logical::{OperatorCall, Resources};
 use crate::sources::RejectLog;
+use apart::Apart;
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
@@ -52,7 +53,6 @@ use datafusion::physical_plan::{
     ChildStats, ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream, StatisticsArgs,
 };
-use apart::Apart;
 use dropped::DropRecorder;
 use order::RuleOrder;
 use std::fmt;

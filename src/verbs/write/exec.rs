@@ -6,10 +6,11 @@
 //! Invariant: files are staged only after the last row arrived. After an error or a dropped stream nothing is, and the
 //! writing thread has ended before an error is reported.
 
+use crate::config::format_bytes;
 use crate::exec::RunLog;
 use crate::sinks::{Sink, SinkSpec, StagedOutput};
 use crate::store::Outbox;
-use crate::verb::{RowOrder, SetOperator, Start};
+use crate::verb::{BufferSizes, RowOrder, SetOperator, Start};
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, UInt64Array};
 use arrow::datatypes::SchemaRef;
@@ -51,6 +52,14 @@ impl SetOperator for Writer {
 
     fn order(&self) -> RowOrder {
         RowOrder::Ends
+    }
+
+    fn buffers(&self, sizes: BufferSizes) -> Option<(usize, String)> {
+        let (n_pieces, piece_bytes) = self.spec.pieces_in_flight(sizes.n_threads, sizes.limit_bytes)?;
+        let queued = QUEUE_BATCHES * sizes.batch_bytes;
+        let (piece, batch) = (format_bytes(piece_bytes), format_bytes(sizes.batch_bytes));
+        let how = format!("{n_pieces} pieces of {piece} that are cut and encoded, {QUEUE_BATCHES} batches of {batch}");
+        Some((n_pieces.saturating_mul(piece_bytes).saturating_add(queued), how))
     }
 
     fn cardinality(&self) -> CardinalityEffect {
