@@ -202,10 +202,8 @@ fn temporary_files_that_find_no_room_end_the_run_and_say_where_they_are() {
         "ORDER BY text, id |> SELECT id",
         "DEDUP EXACT ON text, id |> SELECT id",
         "DEDUP FUZZY ON text |> SELECT id",
-        "SHUFFLE |> SELECT id",
         "DISTINCT ON (text, id) |> SELECT id",
         "AGGREGATE count(*) AS n GROUP BY text, id |> SELECT n",
-        "SAMPLE 15000 ROWS |> SELECT id",
     ] {
         let query = format!("SET replay = 'spool'; FROM 'docs.jsonl' |> {verbs} |> INTO 'out.jsonl'");
         let small = ["query", "--threads", "2", "--memory", "8MB", "--temp-dir", ".", "-e", &query];
