@@ -159,7 +159,8 @@ fn nothing_is_left_open_or_printed_outside_the_command_line() {
             let panics = PANICS.iter().any(|word| code.contains(word));
             let marks = line.contains("TODO") || line.contains("FIXME");
             let prints = !in_cli && PRINTS.iter().any(|word| code.contains(word));
-            let unsafe_code = code::has_word(code, "unsafe") && !path.starts_with("src/gpu") && line != BEFORE_MAIN;
+            let may_be_unsafe = path.starts_with("src/gpu") || path == Path::new("src/store/mapped.rs");
+            let unsafe_code = code::has_word(code, "unsafe") && !may_be_unsafe && line != BEFORE_MAIN;
             if panics || marks || prints || unsafe_code {
                 problems.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
             }
