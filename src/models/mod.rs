@@ -10,7 +10,12 @@
 //! Not here: where calls stand in a plan (`physical::BatchModels`) and who gathers rows for them (`exec::ModelExec`).
 
 mod compute;
+mod fasttext;
+mod idle;
+mod labels;
+mod language;
 mod shared;
+mod tokens;
 
 pub use compute::{compute, model_rows};
 pub use shared::{ModelKey, Prepared, prepared};
@@ -20,7 +25,7 @@ use crate::ops::{OpSpec, Registry};
 
 /// The operators that hold a model.
 fn operators() -> Vec<OpSpec> {
-    vec![]
+    [language::operators(), fasttext::operators(), tokens::operators()].concat()
 }
 
 /// Every operator that curator ships: those of [`crate::ops`], and those that hold a model.

@@ -1,6 +1,9 @@
 //! Operators that hold a model: opened when the query is bound, prepared once, run on batches of their own size.
 
+mod fasttext;
+mod language;
 mod lexicon;
+mod tokens;
 
 use curator::{Config, Error};
 use lexicon::Bench;

@@ -1,7 +1,7 @@
 //! The presets of `std/`: each can be used as it is, and `curator ops` shows it.
 
 use super::cli::run;
-use super::harness::{block_on, files, read};
+use super::harness::{block_on, files, read, root};
 use curator::diag::{SourceText, render_all};
 use curator::internals;
 use curator::internals::{MacroParam, StatementKind};
@@ -27,8 +27,14 @@ fn every_preset_can_be_used_on_columns_of_text() {
     let mut wrong = String::new();
     for (name, params) in presets() {
         let required = params.iter().filter(|param| param.default.is_none());
-        // A list of words is a constant; everything else may be a column.
-        let argument = |param: &MacroParam| if param.name.text == "words" { "['a', 'b']" } else { "c" };
+        // A list of words, a model and a tokenizer are constants; everything else may be a column.
+        let model = format!("'{}'", root().join("tests/models/fasttext/softmax.bin").display());
+        let argument = |param: &MacroParam| match param.name.text.as_str() {
+            "words" => "['a', 'b']",
+            "tokenizer" => "'cl100k'",
+            "model" => model.as_str(),
+            _ => "c",
+        };
         let arguments: Vec<&str> = required.map(argument).collect();
         let query = format!("SELECT {name}({}) AS x FROM (VALUES ('a text')) AS t(c)", arguments.join(", "));
         let source = SourceText::new(format!("{name}.sql"), query);

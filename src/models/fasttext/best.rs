@@ -22,7 +22,7 @@ impl Best {
 
     /// Whether a score is not below all that are kept.
     pub(super) fn would_take(&self, score: f32) -> bool {
-        self.heap.len() < self.k || self.heap.first().is_none_or(|least| score >= least.0)
+        self.heap.len() < self.k || self.heap.first().is_some_and(|least| score >= least.0)
     }
 
     pub(super) fn offer(&mut self, score: f32, label: u32) {

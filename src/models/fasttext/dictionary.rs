@@ -123,7 +123,9 @@ impl Dictionary {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.begins.len() * size_of::<usize>() + self.table.len() * 4 + self.kept.as_ref().map_or(0, |kept| kept.slots.len() * 8)
+        self.begins.len() * size_of::<usize>()
+            + self.table.len() * 4
+            + self.kept.as_ref().map_or(0, |kept| kept.slots.len() * 8)
     }
 
     /// Where a name stands in the table, or would stand.

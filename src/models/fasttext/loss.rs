@@ -42,27 +42,33 @@ impl Loss {
         }
     }
 
-    pub(super) fn predict(
-        &self,
-        output: &Matrix,
-        hidden: &[f32],
-        k: usize,
-        threshold: f32,
-        scores: &mut Vec<f32>,
-    ) -> Vec<Prediction> {
+    /// As EXPLAIN has it.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Loss::Softmax => "softmax",
+            Loss::OneVsAll(_) => "one vs all",
+            Loss::Tree(_) => "hierarchical softmax",
+        }
+    }
+
+    /// The `k` best labels. `scores` is empty before the first call for a text, and kept for further ones.
+    pub(super) fn best(&self, output: &Matrix, hidden: &[f32], k: usize, scores: &mut Vec<f32>) -> Vec<Prediction> {
         let mut best = Best::new(k);
         match self {
-            Loss::Softmax => {
+            Loss::Tree(nodes) => walk(nodes, output, hidden, &mut best),
+            Loss::Softmax if scores.is_empty() => {
                 score_all(output, hidden, scores);
                 softmax(scores);
-                offer_all(scores, threshold, &mut best);
             }
-            Loss::OneVsAll(sigmoid) => {
+            Loss::OneVsAll(sigmoid) if scores.is_empty() => {
                 score_all(output, hidden, scores);
                 scores.iter_mut().for_each(|score| *score = sigmoid.at(*score));
-                offer_all(scores, threshold, &mut best);
             }
-            Loss::Tree(nodes) => walk(nodes, output, hidden, log(threshold), &mut best),
+            Loss::Softmax | Loss::OneVsAll(_) => {}
+        }
+        // Scores that are no numbers come from a damaged matrix: they are none.
+        for (label, score) in scores.iter().enumerate().filter(|(_, score)| **score >= 0.0) {
+            best.offer(log(*score), label as u32);
         }
         let found = best.into_sorted().into_iter();
         found.map(|(score, label)| Prediction { label: label as usize, score: score.exp() }).collect()
@@ -84,21 +90,14 @@ fn softmax(scores: &mut [f32]) {
     scores.iter_mut().for_each(|score| *score /= sum);
 }
 
-fn offer_all(scores: &[f32], threshold: f32, best: &mut Best) {
-    for (label, score) in scores.iter().enumerate() {
-        // Scores that are no numbers come from a damaged matrix: they are none.
-        if *score >= threshold {
-            best.offer(log(*score), label as u32);
-        }
-    }
-}
-
-/// Goes down from the root, left first, and leaves out what cannot be among the best: a way only gets less probable.
-fn walk(nodes: &[Node], output: &Matrix, hidden: &[f32], threshold: f32, best: &mut Best) {
+/// Goes down from the root, left first, and leaves out what cannot be among the best: a way only gets less
+/// probable.
+fn walk(nodes: &[Node], output: &Matrix, hidden: &[f32], best: &mut Best) {
+    let least = log(0.0);
     let n_labels = output.n_rows() as u32;
     let mut open = vec![(nodes.len() as u32 - 1, 0.0f32)];
     while let Some((node, score)) = open.pop() {
-        if score.is_nan() || score < threshold || !best.would_take(score) {
+        if score.is_nan() || score < least || !best.would_take(score) {
             continue;
         }
         match nodes[node as usize] {

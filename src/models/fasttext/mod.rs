@@ -5,7 +5,8 @@
 //!          dictionary  words, pieces of words, pairs      matrix     loss                            best
 //! ```
 //!
-//! Labels and probabilities are those of the reference implementation (0.9.2), as its Python package gives them for a line.
+//! Labels and probabilities are those of the reference implementation (0.9.2), to the last bit where the C library's `exp` and
+//! `ln` are this one's.
 //! The matrices stay in the bytes of the file, so that a process has one copy of a model, whatever its number of threads.
 //!
 //! Invariant: everything that a prediction uses as an index was compared with the file when the model was read. A damaged
@@ -18,6 +19,7 @@ mod file;
 mod header;
 mod loss;
 mod matrix;
+mod operators;
 mod quantizer;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,8 @@ use header::Header;
 use loss::Loss;
 use matrix::Matrix;
 use words::WordCache;
+
+pub(super) use operators::{Opened, operators};
 
 /// What the names of labels begin with in a file; users write and read them without it.
 const LABEL_PREFIX: &str = "__label__";
@@ -60,6 +64,7 @@ pub struct Prediction {
 #[derive(Debug)]
 pub struct Scratch {
     hidden: Vec<f32>,
+    /// Of each label, once they were asked for; empty before.
     scores: Vec<f32>,
     hashes: Vec<u32>,
     rows: Vec<u32>,
@@ -80,14 +85,24 @@ impl FastText {
         let (n_rows, n_labels, dim) = (dictionary.n_rows(), dictionary.n_labels(), header.dim);
         if input.n_rows() < n_rows || input.dim() != dim {
             let (rows, columns) = (input.n_rows(), input.dim());
-            return Err(file.damaged(format!("its input matrix is {rows} × {columns}, its dictionary needs {n_rows} × {dim}")));
+            return Err(
+                file.damaged(format!("its input matrix is {rows} × {columns}, its dictionary needs {n_rows} × {dim}"))
+            );
         }
         if output.n_rows() != n_labels || output.dim() != dim {
             let (rows, columns) = (output.n_rows(), output.dim());
-            return Err(file.damaged(format!("its output matrix is {rows} × {columns}, its labels need {n_labels} × {dim}")));
+            return Err(
+                file.damaged(format!("its output matrix is {rows} × {columns}, its labels need {n_labels} × {dim}"))
+            );
         }
         let loss = Loss::new(header.loss, dictionary.label_counts()).map_err(|why| file.damaged(why))?;
         Ok(Self { dictionary, word_ngrams: header.word_ngrams, input, output, loss })
+    }
+
+    /// A few words about it.
+    pub fn title(&self) -> String {
+        let (n, dim) = (self.n_labels(), self.input.dim());
+        format!("fastText, {n} labels, {dim} numbers, {}", self.loss.name())
     }
 
     /// How many labels it tells apart.
@@ -107,9 +122,22 @@ impl FastText {
         (0..self.n_labels()).find(|label| self.label(*label) == name)
     }
 
+    /// Operations that the labels of a text take, whatever its length.
+    pub fn work_per_text(&self) -> usize {
+        self.n_labels() * self.input.dim()
+    }
+
     /// Bytes that the model takes in memory beside its file.
     pub fn memory_bytes(&self) -> usize {
-        self.dictionary.memory_bytes() + self.loss.memory_bytes() + self.input.memory_bytes() + self.output.memory_bytes()
+        self.dictionary.memory_bytes()
+            + self.loss.memory_bytes()
+            + self.input.memory_bytes()
+            + self.output.memory_bytes()
+    }
+
+    /// Bytes that one thread needs beside that.
+    pub fn scratch_bytes(&self) -> usize {
+        self.input.dim() * 4 + self.n_labels() * 4 + WordCache::BYTES
     }
 
     /// The room that one thread needs.
@@ -124,30 +152,33 @@ impl FastText {
         }
     }
 
-    /// The `k` most probable labels of at least `threshold`, best first.
+    /// Reads a text; false if the model knows nothing of it, so that there are no labels.
     ///
-    /// As in the reference, the line ends at its first line feed, and has none only if the model knows none of it.
-    pub fn predict(&self, line: &str, k: usize, threshold: f32, scratch: &mut Scratch) -> Vec<Prediction> {
-        let n_rows = self.hide(line, scratch);
-        if n_rows == 0 || k == 0 {
-            return Vec::new();
-        }
+    /// As in the reference the first line feed ends the text, unless line feeds are to count as spaces.
+    pub fn read_text(&self, text: &str, line_feeds_are_spaces: bool, scratch: &mut Scratch) -> bool {
+        let n_rows = self.add_text(text, line_feeds_are_spaces, scratch);
+        scratch.scores.clear();
         for value in &mut scratch.hidden {
-            *value *= 1.0 / n_rows as f32;
+            *value *= 1.0 / n_rows.max(1) as f32;
         }
-        self.loss.predict(&self.output, &scratch.hidden, k.min(self.n_labels()), threshold, &mut scratch.scores)
+        n_rows > 0
     }
 
-    /// The sum of the line's rows, and how many they are.
+    /// The `k` most probable labels of the text read last, best first.
+    pub fn best(&self, k: usize, scratch: &mut Scratch) -> Vec<Prediction> {
+        self.loss.best(&self.output, &scratch.hidden, k.min(self.n_labels()), &mut scratch.scores)
+    }
+
+    /// The sum of the text's rows, and how many they are.
     ///
     /// Rows are added one by one in the order of the reference: another order gives other last digits.
-    fn hide(&self, line: &str, scratch: &mut Scratch) -> usize {
+    fn add_text(&self, text: &str, line_feeds_are_spaces: bool, scratch: &mut Scratch) -> usize {
         let Scratch { hidden, hashes, rows, words, .. } = scratch;
         hidden.fill(0.0);
         hashes.clear();
         rows.clear();
         let mut n_rows = 0;
-        for token in words::tokens(line) {
+        for token in words::tokens(text, line_feeds_are_spaces) {
             let hash = dictionary::hash(token);
             let is_word = match words.get(token, hash) {
                 Some(known) => {

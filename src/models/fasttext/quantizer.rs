@@ -24,7 +24,8 @@ impl Quantizer {
         let n_parts = file.count(what)?;
         let part_dim = file.count(what)?;
         let last_dim = file.count(what)?;
-        let parts_dim = n_parts.checked_sub(1).and_then(|n| n.checked_mul(part_dim)).and_then(|n| n.checked_add(last_dim));
+        let parts_dim =
+            n_parts.checked_sub(1).and_then(|n| n.checked_mul(part_dim)).and_then(|n| n.checked_add(last_dim));
         if own_dim != dim || parts_dim != Some(dim) || last_dim == 0 || last_dim > part_dim {
             let parts = format!("{n_parts} parts of {part_dim}, the last of {last_dim}");
             return Err(file.damaged(format!("{what} has rows of {dim} numbers in {parts}: it is damaged")));
@@ -45,7 +46,11 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(codes: Bytes, quantizer: Quantizer, n_rows: usize) -> Result<Self, String> {
         if n_rows.checked_mul(quantizer.n_parts) != Some(codes.len()) {
-            return Err(format!("{} codes for {n_rows} rows of {} parts: it is damaged", codes.len(), quantizer.n_parts));
+            return Err(format!(
+                "{} codes for {n_rows} rows of {} parts: it is damaged",
+                codes.len(),
+                quantizer.n_parts
+            ));
         }
         Ok(Self { codes, quantizer })
     }

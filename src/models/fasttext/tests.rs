@@ -3,15 +3,8 @@
 use super::*;
 use std::path::{Path, PathBuf};
 
-const MODELS: [&str; 7] = [
-    "softmax.bin",
-    "tree.bin",
-    "one_vs_all.bin",
-    "negatives.bin",
-    "softmax_pruned.ftz",
-    "tree.ftz",
-    "output_too.ftz",
-];
+const MODELS: [&str; 7] =
+    ["softmax.bin", "tree.bin", "one_vs_all.bin", "negatives.bin", "softmax_pruned.ftz", "tree.ftz", "output_too.ftz"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/fasttext")
@@ -43,8 +36,12 @@ fn expected(model: &str) -> Vec<(String, Vec<(String, f32)>)> {
         .collect()
 }
 
+fn predict(model: &FastText, line: &str, k: usize, scratch: &mut Scratch) -> Vec<Prediction> {
+    if model.read_text(line, false, scratch) { model.best(k, scratch) } else { Vec::new() }
+}
+
 fn top(model: &FastText, line: &str, k: usize, scratch: &mut Scratch) -> Vec<(String, f32)> {
-    let found = model.predict(line, k, 0.0, scratch);
+    let found = predict(model, line, k, scratch);
     found.iter().map(|found| (model.label(found.label).to_string(), found.score)).collect()
 }
 
@@ -77,19 +74,7 @@ fn fewer_labels_are_the_first_of_more() {
             assert!(all.len() <= model.n_labels());
             assert_eq!(all[..all.len().min(1)], top(&model, &line, 1, &mut scratch), "{name}: {line:?}");
         }
-        assert!(model.predict("karo", 0, 0.0, &mut scratch).is_empty());
-    }
-}
-
-#[test]
-fn a_threshold_leaves_out_what_is_below_it() {
-    for name in MODELS {
-        let model = read(bytes_of(name)).unwrap();
-        let mut scratch = model.scratch();
-        let all = model.predict("karo mi", usize::MAX, 0.0, &mut scratch);
-        let likely = model.predict("karo mi", usize::MAX, 0.2, &mut scratch);
-        assert!(likely.len() < all.len(), "{name}");
-        assert_eq!(likely[..], all[..likely.len()], "{name}");
+        assert!(top(&model, "karo", 0, &mut scratch).is_empty());
     }
 }
 
@@ -99,7 +84,10 @@ fn a_line_ends_at_its_line_feed() {
     let mut scratch = model.scratch();
     let whole = top(&model, "karo", 3, &mut scratch);
     assert_eq!(top(&model, "karo\nnéça néça", 3, &mut scratch), whole);
-    assert_ne!(top(&model, "karo néça néça", 3, &mut scratch), whole);
+    let more = top(&model, "karo néça néça", 3, &mut scratch);
+    assert_ne!(more, whole);
+    assert!(model.read_text("karo\nnéça\n\nnéça", true, &mut scratch));
+    assert_eq!(model.best(1, &mut scratch)[0].score, more[0].1, "a line feed can be a space");
 }
 
 #[test]
@@ -173,7 +161,7 @@ fn a_file_with_changed_bytes_is_an_error_or_a_model() {
             bytes[place] = [0x00, 0x7F, 0x80, 0xFF][step % 4];
             if let Ok(model) = read(bytes) {
                 n_models += 1;
-                let found = model.predict("karo néça文章 mi karomi", 3, 0.0, &mut model.scratch());
+                let found = predict(&model, "karo néça文章 mi karomi", 3, &mut model.scratch());
                 assert!(found.iter().all(|found| found.label < model.n_labels()), "{name}, byte {place}");
             }
         }

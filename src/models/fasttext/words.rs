@@ -3,12 +3,14 @@
 /// The token that stands for the end of a line; where it stands in a text, the line ends too.
 pub(super) const END_OF_LINE: &[u8] = b"</s>";
 
-/// Bytes of a line's tokens: cut at white space of ASCII and at zeros, then the end of the line.
-pub(super) fn tokens(line: &str) -> impl Iterator<Item = &[u8]> {
-    let line = line.as_bytes();
-    let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\r' | b'\t' | 0x0B | 0x0C | 0);
-    let tokens = line.split(is_space).filter(|token| !token.is_empty()).take_while(|token| *token != END_OF_LINE);
+/// The tokens of a text as bytes: what stands between white space of ASCII and zeros, then the end of the line. The first line
+/// feed ends the text, unless it counts as white space.
+pub(super) fn tokens(text: &str, line_feeds_are_spaces: bool) -> impl Iterator<Item = &[u8]> {
+    let text = text.as_bytes();
+    let end = if line_feeds_are_spaces { None } else { memchr::memchr(b'\n', text) };
+    let text = &text[..end.unwrap_or(text.len())];
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | 0x0B | 0x0C | 0);
+    let tokens = text.split(is_space).filter(|token| !token.is_empty()).take_while(|token| *token != END_OF_LINE);
     tokens.chain(std::iter::once(END_OF_LINE))
 }
 
@@ -37,6 +39,8 @@ const N_WORDS: usize = 8192;
 const EMPTY: Word = Word { hash: 0, n_bytes: 0, n_rows: 0, bytes: [0; MAX_BYTES], rows: [0; MAX_ROWS] };
 
 impl WordCache {
+    pub(super) const BYTES: usize = N_WORDS * size_of::<Word>();
+
     pub(super) fn new() -> Self {
         Self { words: vec![EMPTY; N_WORDS] }
     }
