@@ -14,11 +14,13 @@ const FILES: &[(&str, &str)] = &[
     ("std/c4.cql", include_str!("../../std/c4.cql")),
     ("std/code.cql", include_str!("../../std/code.cql")),
     ("std/data_juicer.cql", include_str!("../../std/data_juicer.cql")),
+    ("std/fasttext.cql", include_str!("../../std/fasttext.cql")),
     ("std/fineweb.cql", include_str!("../../std/fineweb.cql")),
     ("std/gopher.cql", include_str!("../../std/gopher.cql")),
     ("std/nemo.cql", include_str!("../../std/nemo.cql")),
     ("std/redpajama.cql", include_str!("../../std/redpajama.cql")),
     ("std/safety.cql", include_str!("../../std/safety.cql")),
+    ("std/tokens.cql", include_str!("../../std/tokens.cql")),
     ("std/url.cql", include_str!("../../std/url.cql")),
 ];
 

@@ -7,6 +7,7 @@
 
 mod content_hash;
 mod curve;
+mod hash_fraction;
 mod minhash;
 mod minhash_bands;
 mod options;
@@ -23,4 +24,4 @@ pub use shingler::{Shingler, jaccard_sorted, simplify};
 use super::spec::OpSpec;
 
 pub(super) static OPERATORS: &[&OpSpec] =
-    &[&content_hash::SPEC, &minhash::SPEC, &minhash_bands::SPEC, &shingle_count::SPEC];
+    &[&content_hash::SPEC, &hash_fraction::SPEC, &minhash::SPEC, &minhash_bands::SPEC, &shingle_count::SPEC];
