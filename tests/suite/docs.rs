@@ -8,7 +8,7 @@ use curator::{Config, Language, Session};
 use std::path::Path;
 use std::process::Command;
 
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -18,6 +18,7 @@ const DOCUMENTS: [&str; 12] = [
     "docs/files.md",
     "docs/gpu.md",
     "docs/library.md",
+    "docs/models.md",
     "docs/performance.md",
     "docs/runs.md",
     "docs/tour.md",

@@ -3,7 +3,6 @@
 use super::harness::{block_on, run};
 use curator::Config;
 use curator::diag::SourceText;
-use curator::ops::Registry;
 use curator::{Language, Session};
 use datafusion::common::ScalarValue;
 

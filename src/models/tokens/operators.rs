@@ -16,7 +16,10 @@ pub(in crate::models) fn operators() -> Vec<OpSpec> {
 }
 
 const TEXT: Param = Param::text("text", "the document");
-const TOKENIZER: Param = Param::text("tokenizer", "the name of a table, a `tokenizer.json`, or a folder that has one");
+const TOKENIZER: Param = Param::text(
+    "tokenizer",
+    "the name of a table, a `tokenizer.json`, a folder that has one, or a SentencePiece `.model`",
+);
 
 fn tokens() -> OpSpec {
     OpSpec {
@@ -25,7 +28,7 @@ fn tokens() -> OpSpec {
         summary: "number of tokens that a tokenizer makes of a text",
         details: "Built in are the tables of tiktoken and of open models: `cl100k` (GPT-4), `o200k` (GPT-4o and later), `p50k`, \
                   `r50k` and `gpt2`, `llama3`, `qwen2`, `deepseek_v3`, `mistral_v3`, `kimi_k2`, `glm4`, `minimax_m2`. A file is \
-                  one that Hugging Face's `tokenizers` writes; counts are that library's. Special tokens that a model puts around \
+                  one that Hugging Face's `tokenizers` writes, or a SentencePiece model (unigram or BPE); counts are those libraries'. Special tokens that a model puts around \
                   its input are not counted, unless `special_tokens => true`; those that stand in the text are plain text for a \
                   built-in table, and one token for a file that knows them. An empty document has 0. A document that the \
                   tokenizer refuses goes to the rejects.",
@@ -93,7 +96,12 @@ struct Call {
 fn code(gives: fn(&Args) -> Gives) -> Cpu {
     let open = move |args: &Args| {
         let tokenizer = Tokenizer::open(args.text("tokenizer"))?;
-        Ok(Arc::new(Call { tokenizer, gives: gives(args) }) as Arc<dyn Model>)
+        let gives = gives(args);
+        match gives {
+            Gives::Count { with_special } => tokenizer.refuse(false, with_special)?,
+            Gives::Text { .. } => tokenizer.refuse(true, false)?,
+        }
+        Ok(Arc::new(Call { tokenizer, gives }) as Arc<dyn Model>)
     };
     Cpu::Model(ModelCode { n_columns: 1, open: Arc::new(open) })
 }

@@ -1,5 +1,6 @@
-//! Tokenizers: the tables of OpenAI and others that are built in, and `tokenizer.json` files.
+//! Tokenizers: the tables of OpenAI and others that are built in, `tokenizer.json` files, and SentencePiece models.
 
+use super::sentencepiece::SentencePiece;
 use crate::diag::did_you_mean;
 use crate::ops::ModelFile;
 use crate::store::{Kind, read, stat};
@@ -16,6 +17,8 @@ pub(super) enum Tokenizer {
     BuiltIn { name: &'static str, table: &'static CoreBpe },
     /// A file of the `tokenizers` library.
     File { file: ModelFile, tokenizer: Arc<HuggingFace> },
+    /// A file of the SentencePiece library.
+    SentencePiece { file: ModelFile, model: Arc<SentencePiece> },
 }
 
 /// Short names of tables, as users write them.
@@ -50,12 +53,12 @@ impl Tokenizer {
             Err(_) => PathBuf::from(name),
         };
         let file = ModelFile::of("tokenizer", &path)?;
-        if path.extension().is_some_and(|ending| ending == "model") {
-            let help =
-                "save it with `AutoTokenizer.from_pretrained(…).save_pretrained(…)`, which writes a tokenizer.json";
-            return Err(Error::Data(format!("{}: SentencePiece models are not read; {help}", path.display())));
-        }
         let bytes = read(&path).map_err(|error| Error::io(&path, error))?;
+        if path.extension().is_some_and(|ending| ending == "model") {
+            let model = SentencePiece::read(&bytes);
+            let wrong = |why| Error::Data(format!("{}: not a SentencePiece model: {why}", path.display()));
+            return Ok(Tokenizer::SentencePiece { file, model: Arc::new(model.map_err(wrong)?) });
+        }
         let wrong = |why: String| Error::Data(format!("{}: not a tokenizer.json: {why}", path.display()));
         let mut tokenizer = HuggingFace::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
         // What a file says of truncation and padding is about the input of its model, not about a text.
@@ -71,6 +74,7 @@ impl Tokenizer {
             Tokenizer::File { file, tokenizer } => {
                 format!("{}, {} tokens", file.path, tokenizer.get_vocab_size(true))
             }
+            Tokenizer::SentencePiece { file, model } => format!("{}, {} tokens", file.path, model.n_pieces()),
         }
     }
 
@@ -78,7 +82,7 @@ impl Tokenizer {
     pub(super) fn files(&self) -> Vec<ModelFile> {
         match self {
             Tokenizer::BuiltIn { .. } => vec![],
-            Tokenizer::File { file, .. } => vec![file.clone()],
+            Tokenizer::File { file, .. } | Tokenizer::SentencePiece { file, .. } => vec![file.clone()],
         }
     }
 
@@ -86,6 +90,7 @@ impl Tokenizer {
     pub(super) fn ns_per_byte(&self) -> f64 {
         match self {
             Tokenizer::BuiltIn { .. } => 25.0,
+            Tokenizer::SentencePiece { .. } => 120.0,
             Tokenizer::File { .. } => 350.0,
         }
     }
@@ -94,7 +99,7 @@ impl Tokenizer {
     pub(super) fn held_bytes(&self) -> usize {
         match self {
             Tokenizer::BuiltIn { table, .. } => table.vocab_size() * 64,
-            Tokenizer::File { file, .. } => file.n_bytes as usize * 6,
+            Tokenizer::File { file, .. } | Tokenizer::SentencePiece { file, .. } => file.n_bytes as usize * 6,
         }
     }
 
@@ -103,6 +108,7 @@ impl Tokenizer {
         match self {
             Tokenizer::BuiltIn { .. } => text_bytes * 2,
             Tokenizer::File { .. } => text_bytes * 40,
+            Tokenizer::SentencePiece { .. } => text_bytes * 120,
         }
     }
 
@@ -114,7 +120,20 @@ impl Tokenizer {
                 let cut = tokenizer.encode_fast(text, with_special).map_err(|error| error.to_string())?;
                 Ok(cut.len())
             }
+            Tokenizer::SentencePiece { model, .. } => Ok(model.count(text)),
         }
+    }
+
+    /// What it cannot do, and what can.
+    pub(super) fn refuse(&self, places: bool, special: bool) -> Result<()> {
+        let Tokenizer::SentencePiece { file, .. } = self else { return Ok(()) };
+        let help = "; a `tokenizer.json` of the same model does, as `AutoTokenizer.from_pretrained(…).save_pretrained(…)` writes it";
+        let what = match (places, special) {
+            (true, _) => "does not say where its pieces stand in the text",
+            (false, true) => "does not say what its model's input has around a text",
+            (false, false) => return Ok(()),
+        };
+        Err(Error::Data(format!("{}: a SentencePiece model {what}{help}", file.path)))
     }
 
     /// The beginning of a text that its first `max` tokens cover, without part of a character.
@@ -142,6 +161,7 @@ impl Tokenizer {
                     (Some((_, end)), Some((next, _))) => *end.min(next),
                 }
             }
+            Tokenizer::SentencePiece { .. } => return Err("its pieces have no places".to_string()),
         };
         let whole = (0..=n_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
         Ok(&text[..whole.unwrap_or(0)])

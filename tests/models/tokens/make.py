@@ -1,6 +1,6 @@
 """Makes the small tokenizers of this folder, and what the library says of some texts with each.
 
-    pip install tokenizers==0.23.3 && python make.py
+    pip install tokenizers==0.23.3 sentencepiece==0.2.3 && python make.py
 
 They are trained on a few sentences below, and come out a little different each time. `expected.jsonl` has a line for each tokenizer and text: the number of tokens, the
 number with special tokens, and where the first four tokens end.
@@ -9,6 +9,7 @@ number with special tokens, and where the first four tokens end.
 import json
 import pathlib
 
+import sentencepiece
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 HERE = pathlib.Path(__file__).parent
@@ -29,6 +30,7 @@ TEXTS = CORPUS[:6] + [
     "[CLS] special [SEP] tokens <|end|> in a text",
     "e\u0301 is two characters; ﬁ is one",
     "naïve " * 40,
+    "wide\u3000and no-break\u00a0spaces, １ ☃☃☃ ▁ \u2581",
 ]
 
 
@@ -67,9 +69,36 @@ def unigram():
     return tokenizer
 
 
+# Characters by a table as models have it, a small one here; a user-defined piece; spaces left as they are, or not.
+RULES = "FB01\t66 69\n65 301\tE9\nA0\t20\n3000\t20\nFF11\t31\n9\t20\nA\t20\n"
+PIECES = {
+    "unigram": dict(model_type="unigram", vocab_size=95, user_defined_symbols=["<|end|>"]),
+    "pairs": dict(model_type="bpe", vocab_size=400, byte_fallback=True, remove_extra_whitespaces=False),
+}
+
+
+def sentence_pieces(name, how):
+    rules = HERE / "rules.tsv"
+    rules.write_text(RULES)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(line for text in CORPUS for line in text.splitlines()),
+        model_prefix=str(HERE / name),
+        normalization_rule_tsv=str(rules),
+        character_coverage=0.98,
+        minloglevel=2,
+        **how,
+    )
+    rules.unlink()
+    (HERE / f"{name}.vocab").unlink()
+    return sentencepiece.SentencePieceProcessor(model_file=str(HERE / f"{name}.model"))
+
+
 def main():
     expected = []
-    for name, make in {"byte_level": byte_level, "word_pieces": word_pieces, "unigram": unigram}.items():
+    for name, how in PIECES.items():
+        model = sentence_pieces(name, how)
+        expected += [{"tokenizer": f"{name}.model", "text": text, "n": len(model.encode(text))} for text in TEXTS]
+    for name, make in {"byte_level": byte_level, "word_pieces": word_pieces, "pieces": unigram}.items():
         tokenizer = make()
         tokenizer.save(str(HERE / f"{name}.json"), pretty=False)
         tokenizer.no_truncation()

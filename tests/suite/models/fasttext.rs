@@ -4,6 +4,7 @@ use super::lexicon::Bench;
 use crate::suite::harness::root;
 use curator::{Config, Error};
 use serde_json::Value;
+use std::num::NonZeroUsize;
 
 const FOLDER: &str = "tests/models/fasttext";
 
@@ -135,7 +136,11 @@ fn values_do_not_depend_on_threads_and_batches() {
     let query = format!("FROM 'DIR/docs.jsonl' |> SELECT fasttext(text, '{path}', k => 3) AS found");
     let mut seen = Vec::new();
     for (threads, batch_rows) in [(1, 8192), (4, 8192), (4, 7)] {
-        let mut bench = Bench::new(Config { threads, batch_rows, ..Config::default() });
+        let mut bench = Bench::new(Config {
+            threads: NonZeroUsize::new(threads).unwrap(),
+            batch_rows: NonZeroUsize::new(batch_rows).unwrap(),
+            ..Config::default()
+        });
         bench.write("docs.jsonl", &docs);
         seen.push(bench.rows(&query));
     }

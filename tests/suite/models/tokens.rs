@@ -14,7 +14,7 @@ fn json(rows: &str) -> Vec<Value> {
 #[test]
 fn counts_and_cuts_are_those_of_the_library_that_wrote_the_file() {
     let expected = std::fs::read_to_string(root().join(FOLDER).join("expected.jsonl")).unwrap();
-    for name in ["byte_level.json", "word_pieces.json", "unigram.json"] {
+    for name in ["byte_level.json", "word_pieces.json", "pieces.json"] {
         let mut bench = Bench::new(Config::default());
         let lines: Vec<&str> = expected.lines().filter(|line| line.contains(name)).collect();
         assert!(lines.len() > 10, "{name}");
@@ -31,6 +31,22 @@ fn counts_and_cuts_are_those_of_the_library_that_wrote_the_file() {
             assert_eq!(row["found_special"], row["n_special"], "{name}: {row}");
             assert_eq!(row["found_four"], row["first_four"], "{name}: {row}");
             assert_eq!((&row["none"], &row["is_whole"]), (&Value::from(""), &Value::from(true)), "{name}: {row}");
+        }
+    }
+}
+
+#[test]
+fn sentencepiece_models_count_as_their_library_does() {
+    let expected = std::fs::read_to_string(root().join(FOLDER).join("expected.jsonl")).unwrap();
+    for name in ["unigram.model", "pairs.model"] {
+        let mut bench = Bench::new(Config::default());
+        let lines: Vec<&str> = expected.lines().filter(|line| line.contains(name)).collect();
+        assert!(lines.len() > 10, "{name}");
+        bench.write("texts.jsonl", &(lines.join("\n") + "\n"));
+        let path = root().join(FOLDER).join(name).display().to_string();
+        let rows = bench.rows(&format!("FROM 'DIR/texts.jsonl' |> SELECT text, n, tokens(text, '{path}') AS found"));
+        for row in json(&rows) {
+            assert_eq!(row["found"], row["n"], "{name}: {row}");
         }
     }
 }
@@ -92,6 +108,7 @@ fn what_is_no_tokenizer_is_a_mistake_at_the_call() {
     bench.write("other.json", "{\"a\":1}");
     bench.write("broken.json", "{\"a\":");
     bench.write("spiece.model", "\n\u{e}\n\u{5}<unk>");
+    let pieces = root().join(FOLDER).join("pairs.model").display().to_string();
     let cases = [
         ("tokens(text, 'cl10k')", "there is no tokenizer `cl10k`; did you mean `cl100k`?"),
         (
@@ -102,7 +119,18 @@ fn what_is_no_tokenizer_is_a_mistake_at_the_call() {
         ("tokens(text, 'DIR')", "tokenizer.json: there is no such file (tokenizer of a model)"),
         ("tokens(text, 'DIR/other.json')", "other.json: not a tokenizer.json: "),
         ("truncate_tokens(text, 'DIR/broken.json', 3)", "broken.json: not a tokenizer.json: "),
-        ("tokens(text, 'DIR/spiece.model')", "spiece.model: SentencePiece models are not read; save it with"),
+        (
+            "tokens(text, 'DIR/spiece.model')",
+            "spiece.model: not a SentencePiece model: its bytes are no protocol buffer, or end too early",
+        ),
+        (
+            &format!("truncate_tokens(text, '{pieces}', 3)"),
+            "pairs.model: a SentencePiece model does not say where its pieces stand in the text; a `tokenizer.json`",
+        ),
+        (
+            &format!("tokens(text, '{pieces}', special_tokens => true)"),
+            "does not say what its model's input has around a text",
+        ),
         ("truncate_tokens(text, 'cl100k', -1)", "`max` is a whole number of at least 0, not -1"),
         ("tokens(text)", "`tokens` needs `tokenizer`"),
     ];
