@@ -30,13 +30,13 @@ fn fasttext() -> OpSpec {
         name: "fasttext",
         family: Family::Model,
         summary: "the most probable label of a fastText model, with its score",
-        details: "The file is one of fastText's supervised models, quantized or not, of any loss; labels and scores are \
-    those of the reference implementation, whose scores may be a little above 1. Names of labels stand without `__label__`. \
-    fastText reads one line: `newlines => 'space'` makes line feeds spaces (NeMo Curator, datatrove's language filter, DCLM), \
-    `'remove'` joins lines (datatrove's classifier filter), `'cut'` ends the text at the first one (fastText's command line). \
-    A text of which the model knows nothing, not even the end of a line, gives NULL. `top` has the `k` best labels, as `predict(text, k)` gives them. \
-    The file is mapped: all threads and \
-    processes of a machine share one copy.",
+        details: "The file is one of fastText's supervised models, quantized or not, of any loss; labels and scores are those of \
+                  the reference implementation, whose scores may be a little above 1. Names of labels stand without \
+                  `__label__`. fastText reads one line: `newlines => 'space'` makes line feeds spaces (NeMo Curator, datatrove's \
+                  language filter, DCLM), `'remove'` joins lines (datatrove's classifier filter), `'cut'` ends the text at the \
+                  first one (fastText's command line). A text of which the model knows nothing, not even the end of a line, gives \
+                  NULL. `top` has the `k` best labels, as `predict(text, k)` gives them. The file is mapped: all threads and \
+                  processes of a machine share one copy.",
         params: const {
             &[
                 TEXT,
@@ -60,7 +60,8 @@ fn fasttext_score() -> OpSpec {
         name: "fasttext_score",
         family: Family::Model,
         summary: "the probability that a fastText model gives a label",
-        details: "As `fasttext`, of one label alone: 0 where a tree of labels does not reach it. A label that the model does not have is an error of the query.",
+        details: "As `fasttext`, of one label alone: 0 where a tree of labels does not reach it. A label that the model does not \
+                  have is an error of the query.",
         params: const { &[TEXT, MODEL, Param::text("label", "the label, with or without `__label__`"), NEWLINES, STRIP] },
         returns: Returns::Opened("DOUBLE"),
         examples: &[],

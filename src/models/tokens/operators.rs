@@ -28,10 +28,10 @@ fn tokens() -> OpSpec {
         summary: "number of tokens that a tokenizer makes of a text",
         details: "Built in are the tables of tiktoken and of open models: `cl100k` (GPT-4), `o200k` (GPT-4o and later), `p50k`, \
                   `r50k` and `gpt2`, `llama3`, `qwen2`, `deepseek_v3`, `mistral_v3`, `kimi_k2`, `glm4`, `minimax_m2`. A file is \
-                  one that Hugging Face's `tokenizers` writes, or a SentencePiece model (unigram or BPE); counts are those libraries'. Special tokens that a model puts around \
-                  its input are not counted, unless `special_tokens => true`; those that stand in the text are plain text for a \
-                  built-in table, and one token for a file that knows them. An empty document has 0. A document that the \
-                  tokenizer refuses goes to the rejects.",
+                  one that Hugging Face's `tokenizers` writes, or a SentencePiece model (unigram or BPE); counts are those of \
+                  these libraries. Special tokens that a model puts around its input are not counted, unless \
+                  `special_tokens => true`; those that stand in the text are plain text for a built-in table, and one token for \
+                  a file that knows them. An empty document has 0. A document that the tokenizer refuses goes to the rejects.",
         params: const {
             &[
                 TEXT,

@@ -138,11 +138,9 @@ impl Tokenizer {
 
     /// The beginning of a text that its first `max` tokens cover, without part of a character.
     pub(super) fn truncate<'a>(&self, text: &'a str, max: usize) -> Result<&'a str, String> {
-        // No token has less than a byte.
-        if text.len() <= max {
-            return Ok(text);
-        }
         let n_bytes = match self {
+            // Its tokens are pieces of the text, each of a byte at least.
+            Tokenizer::BuiltIn { .. } if text.len() <= max => return Ok(text),
             Tokenizer::BuiltIn { table, .. } => {
                 let tokens = table.encode(text);
                 if tokens.len() <= max {
