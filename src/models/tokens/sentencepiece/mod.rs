@@ -11,6 +11,8 @@ mod bpe;
 mod normalizer;
 mod pieces;
 mod proto;
+#[cfg(test)]
+mod tests;
 mod trie;
 mod unigram;
 
