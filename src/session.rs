@@ -16,8 +16,8 @@ mod work;
 use crate::config::{DeviceChoice, SettingError};
 use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
-use crate::exec::{MemoryPlan, Progress, Report, Shard};
-use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope};
+use crate::exec::{MemoryPlan, PresetRules, Progress, Report, Shard};
+use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope, UsedPreset};
 use crate::ops::{OpSpec, Registry};
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
 use crate::{Config, Error, Result, exec, models, physical, syntax, verbs};
@@ -91,17 +91,13 @@ pub struct Plan {
     analyzed: Option<LogicalPlan>,
     /// The statement as it is written.
     text: Option<Arc<str>>,
-}
-
-impl From<Bound> for Plan {
-    fn from(Bound { logical, analyzed }: Bound) -> Self {
-        Self { logical, analyzed, text: None }
-    }
+    /// The presets that its conditions were written as, and their rules.
+    presets: Arc<Vec<PresetRules>>,
 }
 
 impl From<LogicalPlan> for Plan {
     fn from(logical: LogicalPlan) -> Self {
-        Self { logical, analyzed: None, text: None }
+        Self { logical, analyzed: None, text: None, presets: Arc::default() }
     }
 }
 
@@ -109,10 +105,6 @@ impl Plan {
     /// Whether it makes, changes or removes a table and gives no rows.
     pub(crate) fn is_definition(&self) -> bool {
         matches!(self.logical, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_))
-    }
-
-    fn with_text(self, text: &str) -> Self {
-        Self { text: Some(text.trim().into()), ..self }
     }
 }
 
@@ -200,8 +192,11 @@ impl Session {
                 Ok(Compiled::Done)
             }
             StatementKind::Let { name, pipeline } => {
-                let plan = logical::bind_let(self.context(), source, pipeline)?;
-                self.scope.lets.insert(name.text.clone(), plan);
+                let bound = logical::bind_let(self.context(), source, pipeline)?;
+                let mut presets = bound.presets;
+                presets.extend(self.presets_of_lets(source.slice(statement.span)).cloned());
+                self.scope.presets.insert(name.text.clone(), presets);
+                self.scope.lets.insert(name.text.clone(), bound.logical);
                 Ok(Compiled::Done)
             }
             StatementKind::Describe(pipeline) => {
@@ -224,14 +219,32 @@ impl Session {
                 )]),
             },
             StatementKind::Query(pipeline) => {
-                let plan = Plan::from(self.bind(source, pipeline)?);
-                Ok(Compiled::Query(plan.with_text(source.slice(statement.span))))
+                let bound = self.bind(source, pipeline)?;
+                Ok(Compiled::Query(self.planned_as(bound, source.slice(statement.span))))
             }
             StatementKind::Sql(slice) => {
-                let plan = Plan::from(logical::bind_sql(self.context(), source, slice.span)?);
-                Ok(Compiled::Query(plan.with_text(source.slice(statement.span))))
+                let bound = logical::bind_sql(self.context(), source, slice.span)?;
+                Ok(Compiled::Query(self.planned_as(bound, source.slice(statement.span))))
             }
         }
+    }
+
+    /// A bound statement as it is to run.
+    fn planned_as(&self, Bound { logical, analyzed, presets }: Bound, text: &str) -> Plan {
+        let used = presets.iter().chain(self.presets_of_lets(text));
+        let rules = |used: &UsedPreset| {
+            let rules = physical::rule_labels(&self.state, &used.condition, &used.schema);
+            // Without the names of its rules a preset is not shown; the rules are.
+            Some((used.call.clone(), rules.ok()?))
+        };
+        let presets = Arc::new(used.filter_map(rules).collect());
+        Plan { logical, analyzed, text: Some(text.trim().into()), presets }
+    }
+
+    /// The presets of the `LET`s that a statement names.
+    fn presets_of_lets<'s>(&'s self, text: &'s str) -> impl Iterator<Item = &'s UsedPreset> {
+        let named = self.scope.presets.iter().filter(|(name, _)| syntax::mentions(text, name));
+        named.flat_map(|(_, presets)| presets)
     }
 
     fn bind(&self, source: &SourceText, pipeline: &Pipeline) -> Result<Bound, Vec<Diagnostic>> {
@@ -386,8 +399,9 @@ impl Session {
             let schema = stream.schema();
             let work = RunWork::of_rows(&self.config);
             let opened = self.opened.clone();
-            let (buffers, hardware) = (None, None);
-            return Ok(Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers });
+            let (buffers, hardware, presets) = (None, None, Arc::default());
+            let plans = vec![];
+            return Ok(Run { schema, stream, plans, work, writes: true, started, opened, hardware, buffers, presets });
         }
         let mut note = None;
         let mut increment = None;
@@ -404,6 +418,7 @@ impl Session {
             }
         }
         let plan = increment.as_deref().unwrap_or(plan);
+        let presets = Arc::clone(&plan.presets);
         let physical = self.plan(plan).await?;
         let memory = self.memory_of(&physical);
         memory.check()?;
@@ -435,7 +450,7 @@ impl Session {
         };
         let schema = if writes { Arc::new(Schema::empty()) } else { stream.schema() };
         let (opened, hardware) = (self.opened.clone(), self.state.config().get_extension());
-        Ok(Run { schema, stream, plans, work, writes, started, opened, hardware, buffers })
+        Ok(Run { schema, stream, plans, work, writes, started, opened, hardware, buffers, presets })
     }
 
     /// The run of an output for which there is nothing to do.
@@ -444,8 +459,8 @@ impl Session {
         let stream = Box::pin(EmptyRecordBatchStream::new(schema.clone()));
         let work = RunWork::of_rows(&self.config);
         work.log().note(told);
-        let (opened, hardware, buffers) = (self.opened.clone(), None, None);
-        Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers }
+        let (opened, hardware, buffers, presets) = (self.opened.clone(), None, None, Arc::default());
+        Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers, presets }
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.
@@ -493,6 +508,7 @@ pub struct Run {
     /// Held as long as the run: operators claim their memory beside it.
     #[expect(dead_code, reason = "given back when it is dropped")]
     buffers: Option<MemoryReservation>,
+    presets: Arc<Vec<PresetRules>>,
 }
 
 impl Drop for Run {
@@ -550,6 +566,7 @@ impl Run {
     /// What happened, once `next` gave `None`.
     pub fn report(&self) -> Report {
         let mut report = exec::report(&self.plans, self.work.log());
+        report.steps = exec::under_presets(report.steps, &self.presets);
         let rejected = self.work.rejected();
         report.rejected = rejected.by_kind.into_iter().map(|(kind, count)| (kind.to_string(), count)).collect();
         report.rejected_examples = rejected.first;

@@ -17,9 +17,9 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     session: SessionArgs,
-    /// Which plan.
-    #[arg(long, value_enum, default_value_t = StageArg::Optimized)]
-    stage: StageArg,
+    /// Which plan [default: optimized; placed with --profile or --kernels].
+    #[arg(long, value_enum)]
+    stage: Option<StageArg>,
     /// In which form.
     #[arg(long, value_enum, default_value_t = FormatArg::Tree)]
     format: FormatArg,
@@ -83,18 +83,20 @@ impl From<FormatArg> for ExplainFormat {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let texts = args.input.read()?;
+    let is_of_devices = args.profile.is_some() || args.kernels;
+    let stage = args.stage.unwrap_or(if is_of_devices { StageArg::Placed } else { StageArg::Optimized });
     let plans = process::block_on(args.session.config().threads, async {
         let mut session = args.session.session_for(args.profile.clone())?;
         let mut plans = vec![];
         for script in parse_all(&session, &texts)? {
-            if args.stage == StageArg::Ast {
+            if stage == StageArg::Ast {
                 plans.push(tree_as(&syntax::tree(&script), args.format));
                 continue;
             }
             for index in 0..script.statements.len() {
                 if let Compiled::Query(plan) | Compiled::Explain { plan, .. } = session.compile(&script, index).await? {
                     session.define(&plan).await;
-                    plans.push(session.explain(&plan, args.stage.into(), args.format.into()).await?);
+                    plans.push(session.explain(&plan, stage.into(), args.format.into()).await?);
                     if args.kernels {
                         plans.extend(session.kernels(&plan).await?);
                     }

@@ -4,6 +4,7 @@ use super::args::{OutputArgs, SessionArgs};
 use super::interrupt::Interrupt;
 use super::query::tell;
 use super::run::{Display, Outcome, run_statement};
+use super::steps::FunnelDetail;
 use super::{process, terminal};
 use crate::config::{Attempt, Checkpoint};
 use crate::diag::SourceText;
@@ -52,7 +53,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let display = Display { format, max_rows: 0, progress: !args.quiet };
             for index in 0..script.statements.len() {
                 if let Outcome::Ran(finished) = run_statement(&mut session, &script, index, display).await? {
-                    tell(&finished, args.quiet);
+                    tell(&finished, args.quiet, FunnelDetail::Full);
                 }
             }
             Ok(())

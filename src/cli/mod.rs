@@ -23,6 +23,8 @@ mod repl;
 mod run;
 mod settings;
 mod shell;
+mod steps;
+mod table;
 mod terminal;
 mod verify;
 

@@ -1,33 +1,40 @@
-//! Rows as text: table, JSON Lines, CSV, Markdown.
+//! Rows as text: table, vertical, JSON Lines, CSV, Markdown, raw.
 //!
-//! JSON and CSV are data: complete, streamed batch by batch. Tables and Markdown are for people: long values are
+//! JSON, CSV and raw are data: complete, streamed batch by batch. Tables and Markdown are for people: long values are
 //! cut, line ends and control characters are shown as one visible character (a document must not move the
-//! cursor). A table needs the widths of its columns, so it holds its rows, up to a limit.
+//! cursor). A table needs the widths of its columns, so it holds its rows, up to a limit; drawing it is in `table.rs`.
+//! Vertical shows a document as a whole, with its lines.
 
+use super::table;
 use super::terminal::stdout_error;
 use crate::diag::is_obeyed;
 use crate::sinks::{json_values, write_json_lines};
+use crate::sources::EXTRA_COLUMN;
 use crate::{Result, bug};
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::datatypes::{Field, FieldRef, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
 
 /// How rows are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
-    /// Aligned columns, for people: long values are cut.
+    /// Aligned columns, for people: long values are cut, and a table fits its window.
     #[default]
     Table,
+    /// One value a line, whole documents with their lines.
+    Vertical,
     /// One JSON object a line.
     Json,
     /// Comma-separated, with a header; nested values as JSON.
     Csv,
     /// A Markdown table: long values are cut.
     Markdown,
+    /// The values as they are, with tabs between them and no header.
+    Raw,
 }
 
 /// The longest value shown in a table, in characters.
@@ -39,8 +46,10 @@ pub struct Printer<W: Write> {
     schema: SchemaRef,
     out: W,
     max_rows: usize,
+    /// The columns of the window that a table has to fit in.
+    window: Option<usize>,
     /// Table rows, already as text.
-    held: Vec<RecordBatch>,
+    held: Vec<Vec<String>>,
     n_rows: usize,
     header_written: bool,
 }
@@ -52,12 +61,18 @@ pub struct Printed {
     pub n_rows: usize,
     /// Those of them that the table left out.
     pub n_hidden: usize,
+    /// Columns that the window had no room for.
+    pub folded: Vec<String>,
 }
 
 impl<W: Write> Printer<W> {
-    /// A printer for rows of `schema`. `max_rows` limits tables only.
-    pub fn new(format: Format, schema: SchemaRef, out: W, max_rows: usize) -> Self {
-        Self { format, schema, out, max_rows, held: vec![], n_rows: 0, header_written: false }
+    /// A printer for rows of `schema`. `max_rows` limits what is for people; a table fits a `window` of so many columns.
+    pub fn new(format: Format, schema: SchemaRef, out: W, max_rows: usize, window: Option<usize>) -> Self {
+        Self { format, schema, out, max_rows, window, held: vec![], n_rows: 0, header_written: false }
+    }
+
+    fn is_limited(&self) -> bool {
+        matches!(self.format, Format::Table | Format::Vertical)
     }
 
     /// Takes the next rows; prints them, unless it is a table.
@@ -65,9 +80,11 @@ impl<W: Write> Printer<W> {
         let shown = self.max_rows.saturating_sub(self.n_rows).min(batch.num_rows());
         self.n_rows += batch.num_rows();
         if self.format == Format::Table {
-            if shown > 0 {
-                self.held.push(cells(&batch.slice(0, shown))?);
-            }
+            let batch = batch.slice(0, shown);
+            let most = self.window.map_or(CELL_CHARS, |columns| columns.max(CELL_CHARS));
+            let columns = batch.columns().iter().map(|column| shown_values(column, "NULL", most));
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            self.held.extend((0..shown).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
             return Ok(());
         }
         let mut text = self.header();
@@ -75,6 +92,8 @@ impl<W: Write> Printer<W> {
             Format::Json => write_json_lines(batch, &mut text)?,
             Format::Csv => write_csv(batch, &mut text)?,
             Format::Markdown => write_markdown(batch, &mut text)?,
+            Format::Vertical => write_vertical(&batch.slice(0, shown), self.n_rows - batch.num_rows(), &mut text)?,
+            Format::Raw => write_raw(batch, &mut text)?,
             Format::Table => {}
         }
         self.emit(&text)
@@ -82,10 +101,10 @@ impl<W: Write> Printer<W> {
 
     /// Prints what is left: the table, or the header of an empty result.
     pub fn finish(mut self) -> Result<Printed> {
-        let text = if self.format == Format::Table { self.table()? } else { self.header() };
+        let (text, folded) = if self.format == Format::Table { self.table() } else { (self.header(), vec![]) };
         self.emit(&text)?;
-        let n_hidden = if self.format == Format::Table { self.n_rows.saturating_sub(self.max_rows) } else { 0 };
-        Ok(Printed { n_rows: self.n_rows, n_hidden })
+        let n_hidden = if self.is_limited() { self.n_rows.saturating_sub(self.max_rows) } else { 0 };
+        Ok(Printed { n_rows: self.n_rows, n_hidden, folded })
     }
 
     fn emit(&mut self, text: &[u8]) -> Result<()> {
@@ -105,17 +124,22 @@ impl<W: Write> Printer<W> {
                 let rule: Vec<&str> = rule.collect();
                 format!("| {} |\n| {} |\n", names.join(" | "), rule.join(" | ")).into_bytes()
             }
-            Format::Table | Format::Json => vec![],
+            Format::Table | Format::Json | Format::Vertical | Format::Raw => vec![],
         }
     }
 
-    fn table(&self) -> Result<Vec<u8>> {
+    fn table(&self) -> (Vec<u8>, Vec<String>) {
         if self.schema.fields().is_empty() {
-            return Ok(vec![]);
+            return (vec![], vec![]);
         }
-        let schema = text_schema(&self.schema);
-        let table = arrow::util::pretty::pretty_format_batches_with_schema(schema, &self.held);
-        Ok(format!("{}\n", table.map_err(failed)?).into_bytes())
+        let mut names: Vec<String> = self.schema.fields().iter().map(|field| cut(field.name())).collect();
+        let is_empty = |at: usize| self.held.iter().all(|row| row[at] == "NULL");
+        if names.len() > 1 && names.last().is_some_and(|name| name == EXTRA_COLUMN) && is_empty(names.len() - 1) {
+            // The reader gives it where it has not looked at all of a source; nothing was in it.
+            names.pop();
+        }
+        let table = table::draw(&names, &self.held, self.window);
+        (table.text.into_bytes(), table.folded)
     }
 }
 
@@ -123,28 +147,11 @@ fn failed(error: ArrowError) -> crate::Error {
     bug!("printing rows: {error}")
 }
 
-/// The same columns, all text, with names that fit a table.
-fn text_schema(schema: &Schema) -> SchemaRef {
-    let fields: Vec<Field> =
-        schema.fields().iter().map(|field| Field::new(cut(field.name()), DataType::Utf8, true)).collect();
-    Arc::new(Schema::new(fields))
-}
-
-/// Each value as the table shows it.
-fn cells(batch: &RecordBatch) -> Result<RecordBatch> {
-    let columns = batch.columns().iter().map(|column| {
-        let texts = shown_values(column, "NULL")?;
-        Ok(Arc::new(StringArray::from_iter_values(texts)) as ArrayRef)
-    });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    RecordBatch::try_new(text_schema(&batch.schema()), columns).map_err(failed)
-}
-
-fn shown_values(column: &ArrayRef, null: &str) -> Result<Vec<String>> {
+fn shown_values(column: &ArrayRef, null: &str, most_chars: usize) -> Result<Vec<String>> {
     let options = FormatOptions::new().with_null(null);
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
     let values = (0..column.len()).map(|row| {
-        let mut cell = Cell::default();
+        let mut cell = Cell::of(most_chars);
         // A full cell refuses to take more, which ends the formatting early: not a failure.
         match formatter.value(row).write(&mut cell) {
             Err(error) if !cell.is_cut => Err(failed(error)),
@@ -156,23 +163,29 @@ fn shown_values(column: &ArrayRef, null: &str) -> Result<Vec<String>> {
 
 /// A name as a table shows it.
 fn cut(text: &str) -> String {
-    let mut cell = Cell::default();
+    let mut cell = Cell::of(CELL_CHARS);
     let _ = cell.write_str(text);
     cell.text
 }
 
-/// Text that takes at most `CELL_CHARS` characters, all of them visible.
-#[derive(Default)]
+/// Text of not too many characters, all of them visible.
 struct Cell {
+    most_chars: usize,
     text: String,
     n_chars: usize,
     is_cut: bool,
 }
 
+impl Cell {
+    fn of(most_chars: usize) -> Self {
+        Self { most_chars, text: String::new(), n_chars: 0, is_cut: false }
+    }
+}
+
 impl std::fmt::Write for Cell {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         for character in text.chars() {
-            if self.n_chars == CELL_CHARS {
+            if self.n_chars == self.most_chars {
                 self.text.pop();
                 self.text.push('…');
                 self.is_cut = true;
@@ -196,10 +209,62 @@ fn is_number(field: &Field) -> bool {
 }
 
 fn write_markdown(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-    let columns = batch.columns().iter().map(|column| shown_values(column, "")).collect::<Result<Vec<_>>>()?;
+    let columns =
+        batch.columns().iter().map(|column| shown_values(column, "", CELL_CHARS)).collect::<Result<Vec<_>>>()?;
     for row in 0..batch.num_rows() {
         let cells: Vec<String> = columns.iter().map(|column| column[row].replace('|', "\\|")).collect();
         out.extend_from_slice(format!("| {} |\n", cells.join(" | ")).as_bytes());
+    }
+    Ok(())
+}
+
+/// Each row as a block of its columns, whole values with their lines; `n_before` rows came before.
+fn write_vertical(batch: &RecordBatch, n_before: usize, out: &mut Vec<u8>) -> Result<()> {
+    let schema = batch.schema();
+    let names: Vec<String> = schema.fields().iter().map(|field| cut(field.name())).collect();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let columns = batch.columns().iter().map(|column| whole_values(column)).collect::<Result<Vec<_>>>()?;
+    for row in 0..batch.num_rows() {
+        let title = format!("─[ row {} ]", n_before + row + 1);
+        let rule = "─".repeat(40usize.saturating_sub(title.width()));
+        out.extend_from_slice(format!("{title}{rule}\n").as_bytes());
+        for (name, column) in names.iter().zip(&columns) {
+            let blanks = " ".repeat(width - name.width());
+            let mut lines = column[row].split('\n');
+            out.extend_from_slice(format!("{name}{blanks}  {}\n", lines.next().unwrap_or_default()).as_bytes());
+            for line in lines {
+                out.extend_from_slice(format!("{}  {line}\n", " ".repeat(width)).as_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Values as they are, but for what would move the cursor.
+fn whole_values(column: &ArrayRef) -> Result<Vec<String>> {
+    let options = FormatOptions::new().with_null("NULL");
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
+    let is_hidden = |character: char| is_obeyed(character) && !matches!(character, '\n' | '\t');
+    let values = (0..column.len()).map(|row| {
+        let value = formatter.value(row).try_to_string().map_err(failed)?;
+        Ok(value.replace("\r\n", "\n").replace(is_hidden, "\u{fffd}"))
+    });
+    values.collect()
+}
+
+/// The values as they are: for other programs, or to see a document byte by byte.
+fn write_raw(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| csv_values(field, column));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    for row in 0..batch.num_rows() {
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                out.push(b'\t');
+            }
+            out.extend_from_slice(column[row].as_deref().unwrap_or_default());
+        }
+        out.push(b'\n');
     }
     Ok(())
 }
@@ -260,7 +325,9 @@ fn csv_line<'a>(values: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Vec<
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use arrow::array::{Float64Array, Float64Builder, Int64Array, Int64Builder, MapBuilder, StructArray};
+    use arrow::array::{Float64Array, Float64Builder, Int64Array, Int64Builder, MapBuilder, StringArray, StructArray};
+    use arrow::datatypes::DataType;
+    use std::sync::Arc;
 
     fn batch() -> RecordBatch {
         let x: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
@@ -276,7 +343,7 @@ mod tests {
 
     fn printed(format: Format, batches: &[RecordBatch], max_rows: usize) -> (String, Printed) {
         let mut out = vec![];
-        let mut printer = Printer::new(format, batch().schema(), &mut out, max_rows);
+        let mut printer = Printer::new(format, batch().schema(), &mut out, max_rows, None);
         for batch in batches {
             printer.write(batch).unwrap();
         }
@@ -336,10 +403,25 @@ mod tests {
     #[test]
     fn tables_stop_at_the_limit_and_count_the_rest() {
         let (text, counted) = printed(Format::Table, &[batch(), batch()], 3);
-        assert_eq!(counted, Printed { n_rows: 4, n_hidden: 1 });
+        assert_eq!(counted, Printed { n_rows: 4, n_hidden: 1, folded: vec![] });
         assert_eq!(text.lines().count(), 3 + 3 + 1);
         assert!(text.contains("| NULL | a|b "), "{text}");
         assert!(text.contains("one, \"two\"⏎three"), "{text}");
+    }
+
+    #[test]
+    fn vertical_shows_whole_values_with_their_lines() {
+        let (text, counted) = printed(Format::Vertical, &[batch(), batch()], 3);
+        let expected = "─[ row 1 ]──────────────────────────────\nid     1\ntext   one, \"two\"\n       three\nscore  0.5\n\
+                        pair   {x: 1}\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!((text.matches("─[ row").count(), counted.n_hidden), (3, 1), "{text}");
+    }
+
+    #[test]
+    fn raw_is_the_values_and_nothing_else() {
+        let (text, _) = printed(Format::Raw, &[batch()], 1);
+        assert_eq!(text, "1\tone, \"two\"\nthree\t0.5\t{\"x\":1}\n\ta|b\t2.0\t{\"x\":null}\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::args::{InputArgs, OutputArgs, SessionArgs};
 use super::funnel::{plural, render};
 use super::interrupt::Interrupt;
 use super::run::{Display, Finished, Outcome, drain, run_compiled};
+use super::steps::{FunnelDetail, Page};
 use super::{process, terminal};
 use crate::config::{Attempt, Checkpoint};
 use crate::diag::{Severity, SourceText};
@@ -37,6 +38,9 @@ pub struct Args {
     /// Print no funnel and no progress.
     #[arg(short, long)]
     quiet: bool,
+    /// What the funnel shows of presets: their rules too, or one line each.
+    #[arg(long, value_name = "DETAIL", value_enum, default_value_t)]
+    funnel: FunnelDetail,
     /// Write what happened, as JSON, to this file.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
@@ -132,7 +136,7 @@ async fn run_one(
     };
     if let Outcome::Ran(finished) = outcome {
         reports.push(report_json(text, &finished)?);
-        tell(&finished, args.quiet);
+        tell(&finished, args.quiet, args.funnel);
     }
     Ok(())
 }
@@ -166,15 +170,30 @@ fn share_of(
 }
 
 /// Says how a query ended.
-pub(super) fn tell(finished: &Finished, quiet: bool) {
+pub(super) fn tell(finished: &Finished, quiet: bool, detail: FunnelDetail) {
     let n_hidden = finished.printed.as_ref().map_or(0, |printed| printed.n_hidden);
     if n_hidden > 0 {
         let rows = plural(n_hidden as u64, "more row");
         terminal::say(&format!("… {rows} not shown; use --max-rows, another --output-format, or INTO"));
     }
-    if !quiet {
-        terminal::say(&render(&finished.report, finished.bytes_read));
+    if let Some(printed) = finished.printed.as_ref().filter(|printed| !printed.folded.is_empty()) {
+        terminal::say(&format!("{}; see them with --output-format vertical", folded(&printed.folded)));
     }
+    if !quiet {
+        terminal::say(&render(&finished.report, finished.bytes_read, page(detail)));
+    }
+}
+
+/// The columns that a table had no room for, in words.
+pub(super) fn folded(names: &[String]) -> String {
+    format!("{} not shown: {}", plural(names.len() as u64, "column"), names.join(", "))
+}
+
+/// The paper that a funnel on stderr is drawn on.
+pub(super) fn page(detail: FunnelDetail) -> Page {
+    // Longer lines are hard to follow across.
+    let width = terminal::stderr_columns().map_or(80, |columns| columns.clamp(60, 120));
+    Page { width, has_bars: terminal::stderr_can_animate(), detail }
 }
 
 /// One query of the report: its text and its story, times in seconds.

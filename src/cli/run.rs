@@ -2,7 +2,7 @@
 
 use super::output::{Format, Printed, Printer};
 use super::progress::ProgressLine;
-use super::terminal::{is_closed_pipe, show};
+use super::terminal::{self, is_closed_pipe, show};
 use crate::diag::SourceText;
 use crate::exec::Report;
 use crate::session::{Compiled, ExplainFormat, Plan, Run, Session, Stage};
@@ -104,7 +104,8 @@ async fn run_plan(session: &Session, plan: &Plan, display: Display) -> Result<Ou
 /// Takes everything that a run gives.
 pub async fn drain(mut run: Run, display: Display) -> Result<Outcome> {
     let progress = ProgressLine::start(display.progress, run.progress());
-    let mut printer = Printer::new(display.format, run.schema(), Stdout, display.max_rows);
+    let window = terminal::stdout_columns();
+    let mut printer = Printer::new(display.format, run.schema(), Stdout, display.max_rows, window);
     let prints = !run.writes();
     while let Some(batch) = run.next().await {
         let batch = batch?;

@@ -7,8 +7,9 @@ use crate::diag::{Diagnostic, is_obeyed, render_all, visible};
 use crate::store::Stdout;
 use crate::{Error, Result};
 use rustix::process::getpgrp;
-use rustix::termios::{Action, tcflow, tcgetpgrp};
+use rustix::termios::{Action, tcflow, tcgetpgrp, tcgetwinsize};
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// Both ends are a person's: questions can be asked.
 pub fn is_interactive() -> bool {
@@ -23,6 +24,25 @@ pub fn stderr_can_animate() -> bool {
 /// A terminal without cursor movement.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// How many columns the window of stdout has; `None` if it is none.
+pub fn stdout_columns() -> Option<usize> {
+    columns_of(&std::io::stdout())
+}
+
+/// The same of stderr.
+pub fn stderr_columns() -> Option<usize> {
+    columns_of(&std::io::stderr())
+}
+
+fn columns_of(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let columns = tcgetwinsize(stream).map(|size| usize::from(size.ws_col)).unwrap_or_default();
+    // A terminal that does not know its size has the usual one.
+    Some(if columns == 0 { 80 } else { columns })
 }
 
 /// Whether messages on stderr may be coloured.

@@ -6,7 +6,7 @@
 //! Operators that only move rows (merging, repartitioning, sorting, projecting) are not steps.
 
 use super::checkpoint::{BYTES_KEPT, CheckpointExec};
-use super::report::{Progress, Report, Step};
+use super::report::{Progress, Report, Step, StepRole};
 use super::{AnnotateExec, DeviceExec, RunLog, ToBackendExec};
 use crate::sources::FileScanExec;
 use crate::verb::VerbExec;
@@ -102,7 +102,7 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     let Some(main) = main_child(plan) else { return source(plan, steps) };
     if plan.is::<UnionExec>() || plan.is::<InterleaveExec>() {
         let rows_in = children.iter().map(|child| walk(child.as_ref(), steps)).sum();
-        return push(steps, "UNION ALL".into(), rows_in, rows_in);
+        return push(steps, ("UNION ALL".into(), StepRole::Reshape), rows_in, rows_in);
     }
     for (index, child) in children.iter().enumerate() {
         if index != main {
@@ -117,8 +117,12 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
         return rules(device.annotate(), output_rows(plan), rows_in, steps);
     }
     if let Some(verb) = plan.downcast_ref::<VerbExec>() {
-        let label = verb.operator().label();
-        return label.map_or(rows_in, |label| push(steps, label, rows_in, output_rows(plan)));
+        let Some(label) = verb.operator().label() else { return rows_in };
+        let rows_out = push(steps, (label, StepRole::Verb), rows_in, output_rows(plan));
+        if let (Some(step), Some(n_bytes)) = (steps.last_mut(), verb.text_bytes_out()) {
+            step.bytes_out = Some(n_bytes);
+        }
+        return rows_out;
     }
     // The way back from the device counts its rows.
     if plan.is::<DeviceExec>() {
@@ -126,13 +130,13 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     }
     let is_plumbing = PLUMBING.iter().any(|name| plan.name().starts_with(name));
     let limit = plan.fetch().filter(|_| is_plumbing && !plan.name().starts_with("LocalLimit"));
-    let label = match (limit, label(plan)) {
-        (Some(limit), _) => format!("LIMIT {limit}"),
-        (None, Some(label)) => label,
+    let step = match (limit, label(plan)) {
+        (Some(limit), _) => (format!("LIMIT {limit}"), StepRole::Reshape),
+        (None, Some(step)) => step,
         (None, None) if is_plumbing || is_partial(plan) => return rows_in,
-        (None, None) => plan.name().trim_end_matches("Exec").to_uppercase(),
+        (None, None) => (plan.name().trim_end_matches("Exec").to_uppercase(), StepRole::Reshape),
     };
-    push(steps, label, rows_in, output_rows(plan))
+    push(steps, step, rows_in, output_rows(plan))
 }
 
 fn source(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
@@ -145,7 +149,7 @@ fn source(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
         Some(n_rows) => n_rows as u64,
         None => known_rows(plan).unwrap_or(0),
     };
-    push(steps, label, 0, rows_out)
+    push(steps, (label, StepRole::Source), 0, rows_out)
 }
 
 fn known_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
@@ -157,7 +161,8 @@ fn rules(filter: &AnnotateExec, n_rows_out: u64, rows_in: u64, steps: &mut Vec<S
     let mut rows = rows_in;
     let n_set_aside = filter.n_set_aside().min(rows);
     if n_set_aside > 0 {
-        rows = push(steps, "set aside: an operator failed or took too long".into(), rows, rows - n_set_aside);
+        let label = "set aside: could not be computed".to_string();
+        rows = push(steps, (label, StepRole::Verb), rows, rows - n_set_aside);
     }
     for count in filter.rule_counts() {
         let rows_out = count.rows_in - count.rows_dropped.min(count.rows_in);
@@ -167,17 +172,25 @@ fn rules(filter: &AnnotateExec, n_rows_out: u64, rows_in: u64, steps: &mut Vec<S
             before.bytes_out = before.bytes_out.or(Some(count.text_bytes_in));
         }
         let label = format!("WHERE {}", count.label);
-        steps.push(Step { label, rows_in: rows, rows_out, bytes_out: Some(bytes_out) });
-        rows = rows_out;
+        rows = push(steps, (label, StepRole::Rule), rows, rows_out);
+        if let Some(step) = steps.last_mut() {
+            step.bytes_out = Some(bytes_out);
+        }
+    }
+    for (label, n_changed) in filter.changes() {
+        push(steps, (format!("SET {label}"), StepRole::Change), rows, rows);
+        if let Some(step) = steps.last_mut() {
+            step.n_changed = Some(n_changed);
+        }
     }
     match filter.fetch() {
-        Some(limit) => push(steps, format!("LIMIT {limit}"), rows, n_rows_out),
+        Some(limit) => push(steps, (format!("LIMIT {limit}"), StepRole::Reshape), rows, n_rows_out),
         None => rows,
     }
 }
 
-fn push(steps: &mut Vec<Step>, label: String, rows_in: u64, rows_out: u64) -> u64 {
-    let mut step = Step { label, rows_in, rows_out, bytes_out: None };
+fn push(steps: &mut Vec<Step>, (label, kind): (String, StepRole), rows_in: u64, rows_out: u64) -> u64 {
+    let mut step = Step { label, kind, preset: None, rows_in, rows_out, bytes_out: None, n_changed: None };
     // One limit may be applied in several places, by each partition first.
     let is_limit = |step: &Step| step.label.starts_with("LIMIT ") || step.label.starts_with("OFFSET ");
     if let Some(before) = steps.pop_if(|before| is_limit(before) && is_limit(&step)) {
@@ -216,8 +229,8 @@ fn join_type(plan: &dyn ExecutionPlan) -> Option<JoinType> {
     plan.downcast_ref::<SortMergeJoinExec>().map(|join| join.join_type())
 }
 
-/// What a user would call the step. `None` for operators that are not steps or have no name in the language.
-fn label(plan: &dyn ExecutionPlan) -> Option<String> {
+/// What a user would call the step, and what it does. `None` for operators that are not steps or have no name in the language.
+fn label(plan: &dyn ExecutionPlan) -> Option<(String, StepRole)> {
     if let Some(join_type) = join_type(plan) {
         let verb = match join_type {
             JoinType::Inner => "JOIN",
@@ -227,17 +240,18 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
             JoinType::LeftAnti | JoinType::RightAnti => "ANTI JOIN",
             JoinType::LeftMark | JoinType::RightMark => "MARK JOIN",
         };
-        return Some(verb.to_string());
+        return Some((verb.to_string(), StepRole::Verb));
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Some(format!("WHERE {}", fmt_sql(filter.predicate().as_ref())));
+        return Some((format!("WHERE {}", fmt_sql(filter.predicate().as_ref())), StepRole::Rule));
     }
     if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
-        return Some(match (limit.fetch(), limit.skip()) {
+        let label = match (limit.fetch(), limit.skip()) {
             (Some(fetch), 0) => format!("LIMIT {fetch}"),
             (Some(fetch), skip) => format!("LIMIT {fetch} OFFSET {skip}"),
             (None, skip) => format!("OFFSET {skip}"),
-        });
+        };
+        return Some((label, StepRole::Reshape));
     }
     let aggregate = plan.downcast_ref::<AggregateExec>().filter(|_| !is_partial(plan))?;
     let groups: Vec<&str> = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
@@ -246,9 +260,9 @@ fn label(plan: &dyn ExecutionPlan) -> Option<String> {
     let are_hidden = functions.iter().all(|function| function.name().starts_with('_'));
     let is_distinct = are_hidden && functions.len() <= 1;
     Some(match groups.as_slice() {
-        [] => "AGGREGATE".to_string(),
-        groups if is_distinct => format!("DISTINCT {}", groups.join(", ")),
-        groups => format!("GROUP BY {}", groups.join(", ")),
+        [] => ("AGGREGATE".to_string(), StepRole::Reshape),
+        groups if is_distinct => (format!("DISTINCT {}", groups.join(", ")), StepRole::Verb),
+        groups => (format!("GROUP BY {}", groups.join(", ")), StepRole::Reshape),
     })
 }
 

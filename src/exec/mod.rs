@@ -3,7 +3,7 @@
 //! ```text
 //! filters and computed columns: annotate/, coalesce.rs        partitions in order: gather.rs, sort/    what is said of a run: run_log.rs
 //! finished work kept for a later attempt: checkpoint/
-//! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, report.rs
+//! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, presets.rs, report.rs
 //! ```
 
 mod admission;
@@ -17,10 +17,10 @@ mod funnel;
 mod gather;
 mod ledger;
 mod memory;
+mod presets;
 mod report;
 mod run_log;
 mod sort;
-mod text_bytes;
 
 pub use admission::ShareSemaphore;
 pub use annotate::{
@@ -39,6 +39,7 @@ pub use funnel::{progress, report};
 pub use gather::GatherExec;
 pub use ledger::{DropWriter, Ledger, RejectDetail};
 pub use memory::MemoryPlan;
-pub use report::{Contamination, OutputFile, Progress, Report, Step, by_hits};
+pub use presets::{PresetRules, under_presets};
+pub use report::{Contamination, OutputFile, Progress, Report, Step, StepRole, by_hits};
 pub use run_log::RunLog;
 pub use sort::{ExternalSortExec, Sorting};

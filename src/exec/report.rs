@@ -62,12 +62,36 @@ pub struct OutputFile {
 pub struct Step {
     /// The source, rule or verb, as EXPLAIN names it.
     pub label: String,
+    /// What kind of step it is.
+    pub kind: StepRole,
+    /// The preset that a rule was written as: `gopher_quality(text)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Rows that came in (0 for a source).
     pub rows_in: u64,
     /// Rows that went on.
     pub rows_out: u64,
     /// Bytes of text in the rows that went on, where counted.
     pub bytes_out: Option<u64>,
+    /// How many texts a `SET` changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_changed: Option<u64>,
+}
+
+/// What a step does with rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepRole {
+    /// Gives them.
+    Source,
+    /// Drops those that a condition does not hold for.
+    Rule,
+    /// Changes their text.
+    Change,
+    /// Compares them with others, or chooses among them.
+    Verb,
+    /// Makes other rows of them, or takes as many as were asked for: nothing is dropped for what it is.
+    Reshape,
 }
 
 /// How far a run is, for a progress display.

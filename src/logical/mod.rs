@@ -27,6 +27,7 @@ mod joins;
 mod macros;
 mod model_functions;
 mod opened;
+mod output_names;
 mod positions;
 mod presets;
 mod relation;
@@ -37,13 +38,17 @@ mod slips;
 mod sql;
 mod sqltext;
 mod subqueries;
+mod summarize;
 mod sweep;
 mod tree;
 mod under_nulls;
+mod unions;
+mod used_presets;
 mod verbs;
 
 pub use bounded_results::bounded;
 pub use catalog::{Lets, Relations, number_of, option_error};
+pub use constant::simplified;
 pub use functions::{OperatorCall, is_operator, scalar_udf};
 pub use hint::gpu_share;
 pub use hint::{Hint, Resources, hint_udfs, is_hint, unhinted};
@@ -58,6 +63,7 @@ pub use sqltext::SqlReader;
 pub use sweep::sweep_udaf;
 pub use tree::{named_table, object_name};
 pub use under_nulls::{GetField, has_null_fields, minding_nulls, null_fields};
+pub use used_presets::UsedPreset;
 pub use verbs::{Bound as BoundVerb, type_name};
 
 use crate::Config;
@@ -77,6 +83,8 @@ use datafusion::sql::sqlparser::ast::VisitMut;
 use macros::Macros;
 use positions::OriginId;
 use rewrite::{Names, rewrite};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a session's earlier statements defined.
@@ -84,6 +92,8 @@ use std::sync::Arc;
 pub struct Scope {
     /// `LET`s.
     pub lets: Lets,
+    /// The presets that `LET`s use, by the name of the `LET`.
+    pub presets: BTreeMap<String, Vec<UsedPreset>>,
     /// `DEFINE`s.
     pub macros: Macros,
     /// `-D` values.
@@ -124,18 +134,17 @@ pub struct Bound {
     pub logical: LogicalPlan,
     /// What the analyzer made of it; `None` for statements that are no queries.
     pub analyzed: Option<LogicalPlan>,
+    /// The presets that its conditions were written as.
+    pub presets: Vec<UsedPreset>,
 }
 
 /// Binds the pipeline of a `LET`, which may not write.
-pub fn bind_let(
-    context: Context<'_>,
-    source: &SourceText,
-    pipeline: &Pipeline,
-) -> Result<LogicalPlan, Vec<Diagnostic>> {
+pub fn bind_let(context: Context<'_>, source: &SourceText, pipeline: &Pipeline) -> Result<Bound, Vec<Diagnostic>> {
     let binder = Binder::new(context, source, pipeline.span);
     let plan = binder.pipeline(pipeline, verbs::Nesting::Nested)?;
     // Who uses it is analyzed as a whole.
-    Ok(binder.check_plan(plan, pipeline.span)?.logical)
+    let Bound { logical, presets, .. } = binder.check_plan(plan, pipeline.span)?;
+    Ok(Bound { logical, analyzed: None, presets })
 }
 
 /// Binds an SQL statement.
@@ -155,6 +164,7 @@ pub struct Binder<'a> {
     positions: Arc<Positions>,
     origin: OriginId,
     relations: Arc<Relations>,
+    used_presets: RefCell<Vec<UsedPreset>>,
 }
 
 impl<'a> Binder<'a> {
@@ -178,7 +188,7 @@ impl<'a> Binder<'a> {
         let origin = positions.add_text(source);
         let extra = extra_columns(source.slice(statement));
         let relations = Relations::new(positions.clone(), (source, statement), context, extra);
-        Self { context, source, positions, origin, relations: Arc::new(relations) }
+        Self { context, source, positions, origin, relations: Arc::new(relations), used_presets: RefCell::default() }
     }
 
     /// Whether an output of an earlier run is expected: it is looked at when the run begins.
@@ -225,7 +235,7 @@ impl<'a> Binder<'a> {
     /// The analyzer as a last check: what it refuses, it refuses now and not when the query runs.
     fn check_plan(&self, plan: LogicalPlan, span: Span) -> Result<Bound, Vec<Diagnostic>> {
         if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::DescribeTable(_)) {
-            return Ok(Bound { logical: plan, analyzed: None });
+            return Ok(Bound { logical: plan, analyzed: None, presets: vec![] });
         }
         let mut n_steps = 0;
         let counted = plan.apply_with_subqueries(|_| {
@@ -243,7 +253,7 @@ impl<'a> Binder<'a> {
         match state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {}) {
             Ok(analyzed) => {
                 self.refuse_misplaced_subqueries(&analyzed, span)?;
-                Ok(Bound { logical: plan, analyzed: Some(analyzed) })
+                Ok(Bound { logical: plan, analyzed: Some(analyzed), presets: self.used_presets.take() })
             }
             Err(error) => Err(self.blame().explain(error, span)),
         }

@@ -2,6 +2,7 @@
 //!
 //! `COPY … TO` is `INTO`, `TABLESAMPLE` is `SAMPLE` (in `catalog.rs`); everything else is SQL as DataFusion has it.
 
+use super::output_names::name_as_written;
 use super::{Binder, CopyTo, planner};
 use crate::diag::{Code, Diagnostic, Span};
 use datafusion::logical_expr::LogicalPlan;
@@ -18,6 +19,7 @@ impl Binder<'_> {
             DFStatement::Statement(statement) => {
                 let mut statement = *statement;
                 self.refuse_null_comparisons(&statement)?;
+                name_as_written(&mut statement);
                 self.rewrite(&mut statement)?;
                 self.hide_lets_behind(&statement);
                 self.plan_sql(DFStatement::Statement(Box::new(statement)), span)
@@ -44,6 +46,7 @@ impl Binder<'_> {
             CopyToSource::Relation(name) => self.select_all(name),
         };
         self.refuse_null_comparisons(&query)?;
+        name_as_written(&mut query);
         self.rewrite(&mut query)?;
         let statement = Statement::Query(Box::new(query));
         self.hide_lets_behind(&statement);

@@ -9,12 +9,13 @@ use super::catalog::number_of;
 use super::column_names::output_name;
 use super::constant::{NEGATIVE_ROWS, is_negative};
 use super::hint::depth;
+use super::output_names::named_as_written;
 use super::room::Room;
-use super::row_sets::{multiset, order_by_all};
+use super::row_sets::order_by_all;
 use super::tree::{all_columns, drop_repeated_provenance, ident, named_table, select_from};
 use super::{Binder, planner};
 use crate::diag::{Code, Diagnostic, Span};
-use crate::syntax::ast::{Pipeline, SetOperationKind, Slice, Source, Verb, VerbCall, VerbKind};
+use crate::syntax::ast::{Pipeline, Slice, Verb, VerbCall, VerbKind};
 use arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::utils::{find_aggregate_exprs, find_window_exprs};
@@ -151,7 +152,12 @@ impl Binder<'_> {
             }
             VerbKind::Aggregate { items, group_by } => self.aggregate(plan, items, group_by, span),
             VerbKind::Join { kind, source, condition } => self.join(plan, *kind, source, condition, span),
-            VerbKind::SetOperation { kind, all, sources } => self.set_operation(plan, *kind, *all, sources),
+            VerbKind::SetOperation { kind, all, by_name: false, sources } => {
+                self.set_operation(plan, *kind, *all, sources)
+            }
+            VerbKind::SetOperation { kind, all, by_name: true, sources } => {
+                self.union_by_name(plan, (*kind, *all), sources, span)
+            }
             VerbKind::OrderBy(items) => {
                 if let [item] = items.as_slice()
                     && let Ok(order) = self.reader().order_by(item.span)
@@ -187,6 +193,7 @@ impl Binder<'_> {
             }
             VerbKind::Distinct { on } => self.distinct_on(plan, on, span),
             VerbKind::Sweep { sweeps, bytes_of } => self.sweep(plan, sweeps, *bytes_of, span),
+            VerbKind::Summarize => self.summarize(plan, span),
             VerbKind::As(name) => {
                 self.build(span, || LogicalPlanBuilder::from(plan).alias(name.text.as_str())?.build())
             }
@@ -215,6 +222,7 @@ impl Binder<'_> {
             }
             Err(error) => return Err(self.blame().explain(error, condition.span)),
         }
+        self.note_presets(&plan, condition);
         self.build(condition.span, || LogicalPlanBuilder::from(plan).filter(planned)?.build())
     }
 
@@ -252,41 +260,6 @@ impl Binder<'_> {
             .collect();
         let items = groups.into_iter().chain(aggregates).collect();
         self.select(plan, items, span, |select| select.group_by = GroupByExpr::Expressions(keys, vec![]))
-    }
-
-    fn set_operation(
-        &self,
-        plan: LogicalPlan,
-        kind: SetOperationKind,
-        all: bool,
-        sources: &[Source],
-    ) -> Bound<LogicalPlan> {
-        let mut plan = plan;
-        for source in sources {
-            let other = self.plan_factor(self.table_factor(source)?, source.span)?;
-            let (left, right) = (plan.schema().fields().len(), other.schema().fields().len());
-            if left != right {
-                let columns = |plan: &LogicalPlan| {
-                    let names = plan.schema().fields().iter().map(|field| field.name().clone());
-                    names.collect::<Vec<_>>().join(", ")
-                };
-                return Err(vec![
-                    self.error(Code::Type, format!("the two sides have {left} and {right} columns"), source.span)
-                        .at(format!("columns: {}", columns(&other)))
-                        .help(format!("SELECT the same columns on both sides; the left side has: {}", columns(&plan))),
-                ]);
-            }
-            plan = self.build(source.span, || {
-                let left = LogicalPlanBuilder::from(plan);
-                match (kind, all) {
-                    (kind, true) => multiset(kind, left.build()?, other),
-                    (SetOperationKind::Union, false) => left.union_distinct(other)?.build(),
-                    (SetOperationKind::Intersect, false) => LogicalPlanBuilder::intersect(left.build()?, other, false),
-                    (SetOperationKind::Except, false) => LogicalPlanBuilder::except(left.build()?, other, false),
-                }
-            })?;
-        }
-        Ok(plan)
     }
 
     /// `DISTINCT ON (keys)`: the first row of each, in the order of the rows (`KeepInputOrder`).
@@ -379,10 +352,9 @@ impl Binder<'_> {
         let mut item = self.reader().select_item(slice.span).map_err(|problem| vec![problem])?;
         self.refuse_null_comparisons(&item)?;
         self.rewrite(&mut item)?;
-        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &item {
-            self.check(plan, expr, slice.span)?;
-        }
-        Ok(item)
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &item else { return Ok(item) };
+        let is_column = matches!(self.check(plan, expr, slice.span)?, Expr::Column(_));
+        Ok(if is_column { item } else { named_as_written(item, self.source.slice(slice.span)) })
     }
 
     /// An expression, rewritten; its types are checked against the plan's columns.

@@ -35,7 +35,7 @@ pub use gather_in_order::GatherInOrder;
 pub use hardware::Hardware;
 pub use join_beyond_memory::JoinBeyondMemory;
 pub use lower::{WriteTarget, write_of};
-pub use one_pass::OnePass;
+pub use one_pass::{OnePass, rule_labels};
 pub use place_operators::PlaceOperators;
 pub use replay_rows::ReplayRows;
 pub use rule_by_rule::plan_rule_by_rule;

@@ -7,6 +7,7 @@
 
 use super::{Compiled, Language, Plan, Session};
 use crate::diag::{Diagnostic, SourceText};
+use crate::logical::UsedPreset;
 use crate::syntax::ast::{Script, Statement, StatementKind};
 use crate::syntax::{Partly, Token, TokenKind};
 use crate::{Result, physical, syntax};
@@ -27,8 +28,8 @@ pub struct Checked {
 /// What binding a statement gave.
 #[derive(Debug, Clone)]
 enum Outcome {
-    /// A `LET`, and its plan.
-    Let(String, LogicalPlan),
+    /// A `LET`, its plan and the presets in it.
+    Let(String, LogicalPlan, Vec<UsedPreset>),
     /// A query or an EXPLAIN.
     Query(Compiled),
 }
@@ -125,7 +126,8 @@ impl Session {
         }
         match (&statement.kind, compiled) {
             (StatementKind::Let { name, .. }, _) => {
-                Some(Outcome::Let(name.text.clone(), self.scope.lets.get(&name.text)?.clone()))
+                let plan = self.scope.lets.get(&name.text)?.clone();
+                Some(Outcome::Let(name.text.clone(), plan, self.scope.presets.get(&name.text)?.clone()))
             }
             (_, Compiled::Done) => None,
             (_, compiled) => Some(Outcome::Query(compiled)),
@@ -142,7 +144,8 @@ impl Session {
     ) -> Result<Compiled> {
         let known = checked.bound.get(script_index).and_then(|outcomes| outcomes.get(index)?.clone());
         match known {
-            Some(Outcome::Let(name, plan)) => {
+            Some(Outcome::Let(name, plan, presets)) => {
+                self.scope.presets.insert(name.clone(), presets);
                 self.scope.lets.insert(name, plan);
                 Ok(Compiled::Done)
             }

@@ -68,7 +68,7 @@ impl Increment {
         let logical = over_files(&plan.logical, &|path| !known.contains(path))?;
         let note =
             format!("{n_new} of {} input files are new; the others were read by earlier runs", sources.growing.len());
-        Ok(Self::New(Box::new(Plan { logical, analyzed: None, text: plan.text.clone() }), note))
+        Ok(Self::New(Box::new(Plan { logical, analyzed: None, ..plan.clone() }), note))
     }
 }
 

@@ -9,8 +9,8 @@ use super::spec::{Format, SourceSpec};
 use crate::diag::nearest;
 use crate::sinks::check_complete;
 use crate::store::{
-    Known, NoMatch, StoredFile, data_below, exists, is_file, is_folder, is_remote, matching, names_in, real_path,
-    settle_around, settle_within, shown_path, stat,
+    Known, NoMatch, StoredFile, alternatives, data_below, exists, is_file, is_folder, is_remote, matching, names_in,
+    real_path, settle_around, settle_within, shown_path, stat,
 };
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
@@ -94,7 +94,7 @@ pub(super) const N_LOOKS: usize = 20;
 /// The part of a location before its first wildcard.
 fn base_of(location: &str) -> PathBuf {
     let path = Path::new(location);
-    let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    let is_wild = |part: &Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']);
     match exists(path) {
         true => path.to_path_buf(),
         false => path.components().take_while(|part| !is_wild(part)).collect(),
@@ -119,8 +119,15 @@ fn find(spec: &SourceSpec) -> Result<Discovered> {
         let file = source_file(path.to_path_buf(), false)?;
         let format = one_format(spec, std::slice::from_ref(&file))?;
         Ok(Discovered { files: vec![file], format })
-    } else if location.contains(['*', '?', '[']) {
-        let files = match_glob(location)?;
+    } else if let patterns = alternatives(location)
+        && (patterns.len() > 1 || location.contains(['*', '?', '[']))
+    {
+        let mut files = vec![];
+        for pattern in &patterns {
+            files.extend(match_glob(pattern)?);
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        files.dedup_by(|one, other| one.path == other.path);
         let format = one_format(spec, &files)?;
         Ok(Discovered { files, format })
     } else {
@@ -268,8 +275,24 @@ pub(super) fn choose_in_folder(spec: &SourceSpec, found: Vec<SourceFile>) -> Res
             Format::NAMES.join(", ")
         )));
     }
-    let format = same_format(spec, &files)?;
-    Ok(Discovered { files, format })
+    // What tells of the data is a text beside them, not one of them.
+    match same_format(spec, &files) {
+        Ok(format) => Ok(Discovered { files, format }),
+        Err(mixed) => {
+            let files: Vec<_> = files.into_iter().filter(|file| !is_about_data(&file.name)).collect();
+            let format = if files.is_empty() { Err(mixed) } else { same_format(spec, &files) }?;
+            Ok(Discovered { files, format })
+        }
+    }
+}
+
+/// Whether a text tells of the files beside it: a README, a licence.
+fn is_about_data(name: &str) -> bool {
+    const NAMES: [&str; 9] =
+        ["readme", "license", "licence", "notice", "changelog", "changes", "citation", "contributing", "authors"];
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let (stem, ending) = name.split_once('.').unwrap_or((&name, ""));
+    NAMES.contains(&stem) && matches!(ending, "md" | "txt" | "markdown" | "rst")
 }
 
 fn same_format(spec: &SourceSpec, files: &[SourceFile]) -> Result<Format> {

@@ -41,6 +41,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_bytes;
 mod warm;
 mod widen;
 
@@ -58,6 +59,7 @@ pub use table::{
     EXTRA_COLUMN, ExtraColumns, FILE_COLUMN, FileTable, LINE_COLUMN, POSITION_COLUMN, ROW_COLUMN, is_carried,
     is_position,
 };
+pub use text_bytes::text_bytes_per_row;
 
 use crate::store::{Kind, StoredFile, is_remote, stat};
 use crate::{Config, Error, Result};

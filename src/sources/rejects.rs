@@ -44,6 +44,8 @@ pub enum RejectKind {
     OperatorFailed,
     /// An operator took too long on it.
     TooSlow,
+    /// An expression of the query has no value for it: a division by zero, a cast of what is no number.
+    ExpressionFailed,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
     /// A row that fits no GPU, in a run that insists on one.
@@ -62,6 +64,7 @@ impl fmt::Display for RejectKind {
             RejectKind::TooLarge => "too large",
             RejectKind::OperatorFailed => "operator failed",
             RejectKind::TooSlow => "took too long",
+            RejectKind::ExpressionFailed => "expression failed",
             RejectKind::Unreadable => "unreadable file",
             RejectKind::TooLargeForGpu => "too large for the GPU",
         })

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// What matches a pattern with `*`, `?`, `[…]` and `**`, in order. `**` is any number of folders, and at the end everything
 /// in them; it does not follow links that lead to where it came from.
+///
+/// `{a,b}` is not known here: who has such a pattern asks for each of its [`alternatives`].
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, NoMatch> {
     glob::Pattern::new(pattern).map_err(|error| NoMatch::Pattern(error.msg, error.pos))?;
     let mut parts: Vec<Part<'_>> = Vec::new();
@@ -39,6 +41,34 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, NoMatch> {
     found.sort();
     found.dedup();
     Ok(found)
+}
+
+/// The patterns that `{a,b}` in a pattern stands for, in order; the pattern itself, if it has none.
+pub fn alternatives(pattern: &str) -> Vec<String> {
+    let Some((before, choices, after)) = first_choice(pattern) else { return vec![pattern.to_string()] };
+    choices.into_iter().flat_map(|choice| alternatives(&format!("{before}{choice}{after}"))).collect()
+}
+
+/// What stands before the first `{…}` that has a comma, its parts, and what stands behind it.
+fn first_choice(pattern: &str) -> Option<(&str, Vec<&str>, &str)> {
+    for (open, _) in pattern.match_indices('{') {
+        let (mut depth, mut starts) = (0usize, vec![open + 1]);
+        for (at, byte) in pattern.bytes().enumerate().skip(open) {
+            match byte {
+                b'{' => depth += 1,
+                b',' if depth == 1 => starts.push(at + 1),
+                b'}' if depth == 1 && starts.len() > 1 => {
+                    let ends = starts.iter().skip(1).map(|start| start - 1).chain([at]);
+                    let choices = starts.iter().zip(ends).map(|(start, end)| &pattern[*start..end]).collect();
+                    return Some((&pattern[..open], choices, &pattern[at + 1..]));
+                }
+                b'}' if depth == 1 => break,
+                b'}' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    None
 }
 
 /// Whether a pattern matches a path.
@@ -187,6 +217,16 @@ mod tests {
     fn below(folder: &Path, pattern: &str) -> Vec<String> {
         let found = matching(folder.join(pattern).to_str().unwrap()).unwrap();
         found.iter().map(|path| shown_path(path.strip_prefix(folder).unwrap())).collect()
+    }
+
+    #[test]
+    fn braces_stand_for_each_of_their_parts() {
+        assert_eq!(alternatives("a/*.jsonl"), ["a/*.jsonl"]);
+        assert_eq!(alternatives("{x,y}/0{1,2}.gz"), ["x/01.gz", "x/02.gz", "y/01.gz", "y/02.gz"]);
+        assert_eq!(alternatives("a{b,c{d,e}}"), ["ab", "acd", "ace"]);
+        for plain in ["a{b}", "a{b,c", "}{", "{}"] {
+            assert_eq!(alternatives(plain), [plain]);
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use location::{AREA, Location};
 pub use lock::Lock;
 pub(crate) use lock::lock_file;
 pub use mapped::map;
-pub use matching::{NoMatch, data_below, matches, matching, shown_path};
+pub use matching::{NoMatch, alternatives, data_below, matches, matching, shown_path};
 pub use new_file::NewFile;
 pub use objects::{FoundObject, connect, folders_around, is_data, object, objects_below, objects_matching};
 pub use outbox::Outbox;

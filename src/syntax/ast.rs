@@ -204,6 +204,8 @@ pub enum VerbKind {
         kind: SetOperationKind,
         /// Keep equal rows.
         all: bool,
+        /// Columns meet by their names instead of their places; one that a side lacks is null there.
+        by_name: bool,
         /// The other sides.
         sources: Vec<Source>,
     },
@@ -228,6 +230,8 @@ pub enum VerbKind {
         /// The text whose bytes are counted, if it is not `text`.
         bytes_of: Option<Slice>,
     },
+    /// `SUMMARIZE`: a row for each column.
+    Summarize,
     /// `AS name`
     As(Name),
     /// A verb with a folder of its own.

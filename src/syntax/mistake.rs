@@ -220,7 +220,7 @@ fn way_out(
         Rule::decontaminate_verb if tried.contains(&Rule::kw_against) || tried.contains(&Rule::path) => {
             "write `DECONTAMINATE AGAINST 'evals/*.jsonl'`"
         }
-        Rule::query_head | Rule::let_head | Rule::describe_head if found == Some(",") => {
+        Rule::query_head | Rule::let_head | Rule::describe_head | Rule::summarize_head if found == Some(",") => {
             "remove the comma, or add another source"
         }
         Rule::where_verb if found == Some(",") && is_list_without_brackets(piece_tokens, source) => {
@@ -239,7 +239,7 @@ fn way_out(
         Rule::define => "write `DEFINE name(parameters) AS expression`",
         Rule::into_verb if tried.contains(&Rule::path) => "write `INTO 'file.jsonl'` or `INTO 'folder/' WITH (…)`",
         Rule::order_verb if tried.contains(&Rule::kw_by) => "write `ORDER BY column [DESC], …`",
-        Rule::query_head | Rule::describe_head if expected(tried, piece) == "a source" => {
+        Rule::query_head | Rule::describe_head | Rule::summarize_head if expected(tried, piece) == "a source" => {
             "a source is a file in quotes, a table's name, or a pipeline in brackets"
         }
         _ if tried.contains(&Rule::option) || tried.contains(&Rule::equals) => {
@@ -264,6 +264,7 @@ fn verb_of(rule: Rule) -> &'static str {
         Rule::define => "DEFINE",
         Rule::explain_head => "EXPLAIN",
         Rule::describe_head => "DESCRIBE",
+        Rule::summarize_head => "SUMMARIZE",
         Rule::query_head => "FROM",
         Rule::set_operation => "UNION",
         Rule::order_verb => "ORDER BY",

@@ -95,6 +95,11 @@ impl<'a> Reader<'a> {
             }
             "DEFINE" => self.define(&chunk)?,
             "DESCRIBE" => StatementKind::Describe(self.pipeline(Rule::describe_head, chunk, whole)?.1),
+            "SUMMARIZE" => {
+                let mut pipeline = self.pipeline(Rule::summarize_head, chunk, whole)?.1;
+                pipeline.verbs.push(Verb { kind: VerbKind::Summarize, hint: None, span: whole });
+                StatementKind::Query(pipeline)
+            }
             "EXPLAIN" => self.explain(&chunk, whole)?,
             word => {
                 if !self.sql_only && !is_one_of(word, SQL_STATEMENTS) && !self.is(chunk.start, "(") {
@@ -158,9 +163,11 @@ impl<'a> Reader<'a> {
         let (first, rest) = pieces.split_first()?;
         let head = self.read(head, first).and_then(|(pair, start)| {
             let clause = child(&pair, Rule::from_clause).unwrap_or_else(|| pair.clone());
-            let from = self.source_of(&child(&clause, Rule::source)?, start)?;
+            let first = child(&clause, Rule::first_file).or_else(|| child(&clause, Rule::source))?;
+            let from = self.source_of(&first, start)?;
+            let others = self.other_files(&clause, start)?;
             let start = child(&pair, Rule::from_clause).map_or(from.span.start, |clause| span(&clause, start).start);
-            Some((pair, from, start))
+            Some((pair, from, others, start))
         });
         let verbs: Vec<Option<Verb>> = rest
             .iter()
@@ -174,9 +181,19 @@ impl<'a> Reader<'a> {
                 self.verb(piece)
             })
             .collect();
-        let (pair, from, start) = head?;
-        let verbs = verbs.into_iter().collect::<Option<Vec<_>>>()?;
+        let (pair, from, others, start) = head?;
+        let verbs = others.into_iter().map(Some).chain(verbs).collect::<Option<Vec<_>>>()?;
         Some((pair, Pipeline { from, verbs, span: Span::new(start, whole.end) }))
+    }
+
+    /// The files of a `FROM` after the first one: more rows, by the names of their columns.
+    fn other_files(&mut self, clause: &Match<'_>, start: usize) -> Option<Option<Verb>> {
+        let sources: Vec<_> = children(clause, Rule::file).map(|file| self.source_of(&file, start)).collect();
+        let sources = sources.into_iter().collect::<Option<Vec<_>>>()?;
+        let (Some(first), Some(last)) = (sources.first(), sources.last()) else { return Some(None) };
+        let span = first.span.to(last.span);
+        let kind = VerbKind::SetOperation { kind: SetOperationKind::Union, all: true, by_name: true, sources };
+        Some(Some(Verb { kind, hint: None, span }))
     }
 
     /// Parses one piece; what is wrong with it becomes a diagnostic. Gives the match and where its text starts.

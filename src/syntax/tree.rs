@@ -130,11 +130,13 @@ impl Printer<'_> {
                     JoinCondition::None => {}
                 }
             }),
-            VerbKind::SetOperation { kind, all, sources } => {
-                self.below(format!("{kind:?}{}", if *all { " all" } else { "" }), |p| {
+            VerbKind::SetOperation { kind, all, by_name, sources } => {
+                let by_name = if *by_name { " by name" } else { "" };
+                self.below(format!("{kind:?}{}{by_name}", if *all { " all" } else { "" }), |p| {
                     sources.iter().for_each(|source| p.source("With", source));
                 });
             }
+            VerbKind::Summarize => self.line("Summarize".to_string()),
             VerbKind::OrderBy(items) => self.list("Order by", self.slices(items)),
             VerbKind::Limit { count, offset } => {
                 let count = count.map(|count| format!(" {}", self.text(count.span))).unwrap_or_default();

@@ -87,6 +87,7 @@ impl Reader<'_> {
                 VerbKind::SetOperation {
                     kind,
                     all: has(Rule::kw_all),
+                    by_name: has(Rule::by_name),
                     sources: sources.into_iter().collect::<Option<_>>()?,
                 }
             }
@@ -107,6 +108,7 @@ impl Reader<'_> {
                     bytes_of: bytes_of.map(|expression| Slice { span: span(&expression, start) }),
                 }
             }
+            Rule::summarize_verb => VerbKind::Summarize,
             Rule::as_verb => VerbKind::As(self.name_in(pair, Rule::name, start)?),
             _ => {
                 let options = self.options(pair, start)?;

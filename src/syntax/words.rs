@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The words that begin a statement of CQL. Any statement of SQL is welcome too ([`SQL_STATEMENTS`]).
-pub const STATEMENTS: &[&str] = &["FROM", "SET", "LET", "DEFINE", "EXPLAIN", "DESCRIBE"];
+pub const STATEMENTS: &[&str] = &["FROM", "SET", "LET", "DEFINE", "EXPLAIN", "DESCRIBE", "SUMMARIZE"];
 
 /// The verbs: what can follow `|>`. The grammar has a rule for each, called `…_verb` after its first word.
 pub static VERBS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {

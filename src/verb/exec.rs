@@ -7,7 +7,7 @@
 use super::node::number_field;
 use super::order::RowOrder;
 use super::replay::{Replay, ReplayFrom, own_splits, with_config};
-use crate::sources::is_position;
+use crate::sources::{is_position, text_bytes_per_row};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -19,11 +19,13 @@ use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
 };
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, EmissionType};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties,
     InputDistributionRequirements, Partitioning, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
 };
+use futures::TryStreamExt;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,6 +172,9 @@ pub struct VerbExec {
     waiting: Arc<Mutex<Vec<Option<SendableRecordBatchStream>>>>,
 }
 
+/// The counter of bytes of text that came out.
+const TEXT_BYTES_OUT: &str = "text_bytes_out";
+
 impl VerbExec {
     /// `operator` over its inputs, the rows first.
     pub fn new(inputs: Vec<Arc<dyn ExecutionPlan>>, operator: Arc<dyn SetOperator>, layout: Layout) -> Self {
@@ -235,6 +240,21 @@ impl VerbExec {
     pub fn notes(&self) -> Vec<String> {
         let replay = (self.operator.n_replays() > 0).then(|| self.replay.note.clone());
         self.operator.notes().into_iter().chain(replay).collect()
+    }
+
+    /// Bytes of text in the rows that came out, for a verb that the funnel names.
+    pub fn text_bytes_out(&self) -> Option<u64> {
+        self.metrics.clone_inner().sum_by_name(TEXT_BYTES_OUT).map(|n_bytes| n_bytes.as_usize() as u64)
+    }
+
+    /// Rows whose text is counted, if the verb is a step of the funnel.
+    fn with_text_bytes(&self, rows: SendableRecordBatchStream, partition: usize) -> SendableRecordBatchStream {
+        if self.operator.label().is_none() {
+            return rows;
+        }
+        let n_bytes = MetricBuilder::new(&self.metrics).counter(TEXT_BYTES_OUT, partition);
+        let counted = rows.inspect_ok(move |batch| n_bytes.add(text_bytes_per_row(batch).iter().sum::<u64>() as usize));
+        Box::pin(RecordBatchStreamAdapter::new(self.schema(), counted))
     }
 
     /// Tells this node from others of the plan.
@@ -416,7 +436,8 @@ impl ExecutionPlan for VerbExec {
             return Ok(rows);
         }
         // The first partition of a run starts all of them: none can be decided about without the others.
-        *waiting = self.start(context)?.into_iter().map(Some).collect();
+        let started = self.start(context)?.into_iter().enumerate();
+        *waiting = started.map(|(partition, rows)| Some(self.with_text_bytes(rows, partition))).collect();
         let rows = waiting.get_mut(partition).and_then(Option::take);
         rows.ok_or_else(|| crate::bug!("{} has no partition {partition}", self.name()).into())
     }

@@ -135,8 +135,9 @@ fn a_query_on_the_command_line_writes_a_file_and_tells_the_funnel() {
     let run = folder.run(&["query", "-e", query]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
     insta::assert_snapshot!(without_times(&run.stderr), @r"
-      'x.jsonl'          4 documents  349 B
-      WHERE score > 0.6  2  -2 (50.0 %)  170 B
+      step               docs  dropped           text
+      'x.jsonl'             4                   349 B
+      WHERE score > 0.6     2       −2  50.0 %  170 B
       wrote y.jsonl  2 documents, 85 B
       2 documents
     ");
@@ -368,7 +369,8 @@ fn explain_analyze_counts_what_the_funnel_counts() {
         assert!(!rules.is_empty(), "{funnel}");
         let scanned = analyzed.lines().skip_while(|line| !line.contains("FileScanExec")).nth(1).unwrap();
         assert!(scanned.contains("rows 4 "), "{analyzed}");
-        assert!(funnel.lines().next().unwrap().contains(" 4 documents"), "{funnel}");
+        let source = funnel.lines().nth(1).unwrap();
+        assert!(source.trim_start().starts_with("'x.jsonl' ") && source.contains(" 4 "), "{funnel}");
     }
 }
 
@@ -381,13 +383,13 @@ fn conjunct_of(line: &str) -> Option<(String, u64, u64)> {
     Some((label.trim().to_string(), n_in, n_in - n_dropped))
 }
 
-/// A line of the funnel about one rule: `  WHERE lang = 'en'  2  -2 (50.0 %)`.
+/// A line of the funnel about one rule: `  WHERE lang = 'en'  2  −2  50.0 %`.
 fn rule_of(line: &str) -> Option<(String, u64, u64)> {
     let rule = line.trim().strip_prefix("WHERE ")?;
     let (label, counts) = rule.split_once("  ")?;
     let mut words = counts.split_whitespace();
     let n_out: u64 = words.next()?.parse().ok()?;
-    let n_dropped: u64 = words.next().and_then(|word| word.strip_prefix('-')).map_or(0, |n| n.parse().unwrap());
+    let n_dropped: u64 = words.next().and_then(|word| word.strip_prefix('−')).map_or(0, |n| n.parse().unwrap());
     Some((label.trim().to_string(), n_out + n_dropped, n_out))
 }
 

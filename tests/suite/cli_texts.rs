@@ -173,3 +173,130 @@ fn copy_takes_its_format_in_brackets() {
     let query = "FROM 'out.data' WITH (format = 'parquet') |> SELECT id |> LIMIT 2";
     assert_eq!(folder.run(&["-q", "--output-format", "csv", "-e", query]).ok(), "id\n1\n2\n");
 }
+
+// ── what people see ──
+
+#[test]
+fn columns_are_called_as_they_were_written() {
+    let folder = Folder::new();
+    let query = "FROM 'x.jsonl' |> SELECT id, words( text ), upper(lang) |> LIMIT 1";
+    let csv = folder.run(&["-q", "--output-format", "csv", "-e", query]).ok();
+    assert_eq!(csv, "id,words( text ),upper(lang)\n1,4,EN\n");
+    let sql = "COPY (SELECT words(text), count(*) FROM 'x.jsonl' GROUP BY words(text) ORDER BY count(*) DESC LIMIT 1) TO 'y.csv'";
+    folder.run(&["-q", "-e", sql]).ok();
+    assert!(folder.read("y.csv").starts_with("words(text),count(*)\n"), "{}", folder.read("y.csv"));
+    // The name can be used.
+    let again = "FROM 'x.jsonl' |> SELECT id, words(text) |> WHERE \"words(text)\" > 5 |> SELECT id";
+    assert_eq!(folder.run(&["-q", "--output-format", "csv", "-e", again]).ok(), "id\n4\n");
+}
+
+#[test]
+fn the_funnel_has_columns_and_shows_presets_as_they_were_written() {
+    let folder = Folder::new();
+    folder.write(
+        "q.cql",
+        "DEFINE good(t, least => 3) AS words(t) >= least AND t NOT LIKE '%|%';
+         LET kept = FROM 'x.jsonl' |> WHERE good(text);
+         FROM kept |> SET text = replace(text, 'rain', 'snow') |> WHERE id < 9 |> INTO 'y.jsonl'",
+    );
+    let told = folder.run(&["q.cql"]).stderr;
+    let lines: Vec<String> = told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(lines[0], "step docs dropped text", "{told}");
+    let starts = |text: &str| lines.iter().any(|line| line.starts_with(text));
+    assert!(
+        starts("'x.jsonl' 4 ") && starts("good(text) 2 −2 50.0 %") && starts("SET text = ") && starts("WHERE id < 9 "),
+        "{told}"
+    );
+    assert!(told.contains("\n    words(text) >= 3"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    assert!(told.contains("warning: dropped nothing: WHERE id < 9"), "{told}");
+    let short =
+        folder.run(&["--funnel", "short", "-e", "FROM 'x.jsonl' |> WHERE gopher_quality(text) |> SELECT id"]).stderr;
+    assert!(short.contains("gopher_quality(text)") && !short.contains("stop_words"), "{short}");
+    assert!(short.contains("warning: no document is left: "), "{short}");
+}
+
+#[test]
+fn a_document_on_which_an_expression_fails_is_set_aside_and_the_run_goes_on() {
+    let folder = Folder::new();
+    let lines = [
+        r#"{"id": 1, "n": 2, "year": "1999"}"#,
+        r#"{"id": 2, "n": 0, "year": "2001"}"#,
+        r#"{"id": 3, "n": 5, "year": "n/a"}"#,
+    ];
+    folder.write("z.jsonl", &lines.join("\n"));
+    let divide = folder.run(&["--output-format", "csv", "-e", "FROM 'z.jsonl' |> SELECT id, 10 / n AS tenth"]);
+    assert_eq!((divide.code, divide.stdout.as_str()), (Some(0), "id,tenth\n1,5\n3,2\n"), "{}", divide.stderr);
+    assert!(divide.stderr.contains("set aside 1 line: expression failed 1"), "{}", divide.stderr);
+    assert!(divide.stderr.contains("z.jsonl:2: division by zero"), "{}", divide.stderr);
+    let query =
+        "FROM 'z.jsonl' |> WHERE CAST(year AS INT) > 1990 |> SELECT id |> INTO 'kept.jsonl' WITH (rejects = 'r/')";
+    let cast = folder.run(&["-e", query]);
+    assert_eq!(
+        (cast.code, folder.read("kept.jsonl").as_str()),
+        (Some(0), "{\"id\": 1}\n{\"id\": 2}\n"),
+        "{}",
+        cast.stderr
+    );
+    let reject = folder.read("r/rejects.jsonl");
+    assert!(reject.contains("n/a") && reject.contains("\"line\":3"), "{reject}");
+    let strict = folder.run(&["--strict", "-e", "FROM 'z.jsonl' |> SELECT id, 10 / n AS tenth"]);
+    assert!(strict.code == Some(1) && strict.stderr.contains("z.jsonl:2: division by zero"), "{}", strict.stderr);
+    // What fails on every document is not the documents' fault.
+    folder.write("many.jsonl", &"{\"year\": \"x\"}\n".repeat(100));
+    let told = folder.run(&["-e", "FROM 'many.jsonl' |> WHERE CAST(year AS INT) > 1990"]).wrong();
+    assert!(told.contains("on each of 100 documents in turn"), "{told}");
+}
+
+#[test]
+fn several_files_are_one_source_and_unions_go_by_name() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"id\": 1, \"a\": \"x\"}\n");
+    folder.write("b.jsonl", "{\"b\": true, \"id\": 2}\n");
+    let csv = |query: &str| folder.run(&["-q", "--output-format", "csv", "-e", query]).ok();
+    assert_eq!(csv("FROM 'a.jsonl', 'b.jsonl'"), "id,a,b\n1,x,\n2,,true\n");
+    assert_eq!(csv("FROM 'a.jsonl' |> UNION ALL BY NAME 'b.jsonl'"), "id,a,b\n1,x,\n2,,true\n");
+    assert_eq!(csv("FROM '{a,b}.jsonl' |> SELECT id"), "id\n1\n2\n");
+    assert_eq!(csv("FROM 'a.jsonl', 'b.jsonl' WITH (format = 'jsonl') |> WHERE id > 1 |> SELECT id"), "id\n2\n");
+    assert!(folder.run(&["-e", "FROM '{a,c}.jsonl'"]).wrong().contains("c.jsonl"));
+}
+
+#[test]
+fn a_readme_among_the_data_is_no_data() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    folder.write("data/part.jsonl", "{\"id\": 1}\n");
+    folder.write("data/README.md", "# What this is\n");
+    let csv = |query: &str| folder.run(&["-q", "--output-format", "csv", "-e", query]).ok();
+    assert_eq!(csv("FROM 'data/'"), "id\n1\n");
+    // Texts alone are read as what they are.
+    std::fs::create_dir(folder.path().join("texts")).unwrap();
+    folder.write("texts/README.md", "one");
+    folder.write("texts/b.md", "two");
+    assert_eq!(csv("FROM 'texts/' |> AGGREGATE count(*) AS n"), "n\n2\n");
+}
+
+#[test]
+fn whole_documents_are_shown_one_value_a_line() {
+    let folder = Folder::new();
+    let query = "FROM 'x.jsonl' |> WHERE id = 3 |> SELECT id, text";
+    let vertical = folder.run(&["-q", "--output-format", "vertical", "-e", query]).ok();
+    let expected = "─[ row 1 ]──────────────────────────────\nid    3\ntext  one | two, \"three\"\n      four\n";
+    assert_eq!(vertical, expected);
+    let raw = folder.run(&["-q", "--output-format", "raw", "-e", query]).ok();
+    assert_eq!(raw, "3\tone | two, \"three\"\nfour\n");
+}
+
+#[test]
+fn summarize_tells_of_each_column() {
+    let folder = Folder::new();
+    for query in ["FROM 'x.jsonl' |> SUMMARIZE", "SUMMARIZE 'x.jsonl'", "SUMMARIZE FROM 'x.jsonl' |> SELECT *"] {
+        let csv = folder.run(&["-q", "--output-format", "csv", "-e", query]).ok();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], "column,type,measured,n,n_null,n_distinct,min,mean,median,p95,max", "{csv}");
+        assert!(lines[2].starts_with("lang,text,characters,4,1,2,2.0,2.0,2.0,"), "{csv}");
+        assert!(lines[3].starts_with("text,text,characters,4,0,4,10.0,"), "{csv}");
+        assert!(lines[4].starts_with("score,a number,value,4,1,3,0.5,0.9167,0.75,"), "{csv}");
+        assert!(lines[5].starts_with("tags,a list,items,4,0,,"), "{csv}");
+    }
+}

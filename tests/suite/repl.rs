@@ -39,10 +39,15 @@ struct Terminal {
 impl Terminal {
     /// Starts the prompt and waits for it.
     fn start(folder: &Folder, term: &str) -> Self {
+        Self::start_in(folder, term, 160)
+    }
+
+    /// The same in a window of so many columns.
+    fn start_in(folder: &Folder, term: &str, columns: u16) -> Self {
         let mut command = folder.command(&["repl", "--threads", "2"]);
         command.env("TERM", term).env("CURATOR_HISTORY", folder.path().join("history"));
         let mut session = OsSession::spawn(command).unwrap();
-        session.get_process_mut().set_window_size(160, 50).unwrap();
+        session.get_process_mut().set_window_size(columns, 50).unwrap();
         let mut master = session.get_process().get_raw_handle().unwrap();
         let (sender, output) = sync_channel(16);
         std::thread::spawn(move || {
@@ -79,11 +84,16 @@ impl Terminal {
     /// Waits until the screen shows `text`, after what was waited for before.
     #[track_caller]
     fn expect(&mut self, text: &str) {
+        self.shown_until(text);
+    }
+
+    /// Waits in the same way, and gives what was shown up to `text`.
+    #[track_caller]
+    fn shown_until(&mut self, text: &str) -> String {
         let started = Instant::now();
         loop {
             if let Some(at) = self.screen.find(text) {
-                self.screen.drain(..at + text.len());
-                return;
+                return self.screen.drain(..at + text.len()).collect();
             }
             // An endless answer need not be kept.
             let excess = self.screen.len().saturating_sub(1 << 20);
@@ -188,6 +198,27 @@ fn statements_span_lines_and_commands_answer_at_once() {
         terminal.ask("\\tming", "did you mean `\\timing`?");
         terminal.enter("\\q");
         terminal.expect_success();
+    }
+}
+
+#[test]
+fn tables_fit_the_window_and_x_shows_whole_documents() {
+    let folder = Folder::new();
+    let fields = (0..14).map(|n| format!("\"column_{n}\": \"value {n} {}\"", "long ".repeat(12)));
+    folder.write("wide.jsonl", &format!("{{{}}}\n", fields.collect::<Vec<_>>().join(", ")));
+    for columns in [80, 120] {
+        let mut terminal = Terminal::start_in(&folder, "dumb", columns);
+        terminal.enter("FROM 'wide.jsonl';");
+        let shown = terminal.shown_until("\\x shows them");
+        let table: Vec<&str> = shown.lines().map(str::trim_end).filter(|line| line.starts_with(['+', '|'])).collect();
+        assert_eq!(table.len(), 5, "{shown}");
+        assert!(table.iter().all(|line| line.chars().count() <= usize::from(columns)), "{shown}");
+        assert!(table[1].contains("| column_0") && table[1].contains("| … |"), "{shown}");
+        assert!(shown.contains("columns not shown: ") && shown.contains("column_7"), "{shown}");
+        terminal.expect(PROMPT);
+        terminal.ask("\\x", "one value a line");
+        terminal.ask("FROM 'wide.jsonl' |> SELECT column_7;", &format!("column_7  value 7 {}", "long ".repeat(12)));
+        terminal.ask("\\x", "tables; \\x for whole values");
     }
 }
 

@@ -22,7 +22,12 @@ pub static COMMANDS: &[CommandDoc] = &[
     CommandDoc { name: "\\ops", arguments: "[name]", doc: "list the operators and presets, or describe one" },
     CommandDoc { name: "\\explain", arguments: "query", doc: "show the plan of a query without running it" },
     CommandDoc { name: "\\timing", arguments: "", doc: "show how long each statement takes, or stop to" },
-    CommandDoc { name: "\\format", arguments: "[name]", doc: "print rows as table, json, csv or markdown" },
+    CommandDoc {
+        name: "\\format",
+        arguments: "[name]",
+        doc: "print rows as table, vertical, json, csv, markdown or raw",
+    },
+    CommandDoc { name: "\\x", arguments: "", doc: "show whole documents, one value a line; again: tables" },
     CommandDoc { name: "\\i", arguments: "file", doc: "run a query file" },
     CommandDoc { name: "\\set", arguments: "[name value]", doc: "show the settings, or change one" },
     CommandDoc { name: "\\help", arguments: "", doc: "this list" },
@@ -36,6 +41,7 @@ pub enum Command {
     Ops(Option<String>),
     Explain(String),
     Timing,
+    Expand,
     Format(Option<Format>),
     Include(PathBuf),
     ShowSettings,
@@ -56,6 +62,7 @@ pub fn parse(line: &str) -> Result<Command, String> {
         "\\ops" => Ok(Command::Ops(argument)),
         "\\explain" => argument.map(Command::Explain).ok_or_else(|| missing("a query")),
         "\\timing" => Ok(Command::Timing),
+        "\\x" => Ok(Command::Expand),
         "\\format" => match argument {
             None => Ok(Command::Format(None)),
             Some(format) => Format::from_str(&format, true)

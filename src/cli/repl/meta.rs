@@ -3,6 +3,7 @@
 use super::commands::{self, Command};
 use super::names::schema_of;
 use super::{Next, Prompt};
+use crate::cli::output::Format;
 use crate::cli::run::explain_text;
 use crate::cli::{ops, settings, terminal};
 use crate::diag::SourceText;
@@ -25,10 +26,21 @@ impl Prompt {
                 self.timing = !self.timing;
                 terminal::say(if self.timing { "timing is on" } else { "timing is off" });
             }
+            Command::Expand => {
+                let is_table = self.display.format == Format::Table;
+                self.display.format = if is_table { Format::Vertical } else { Format::Table };
+                terminal::say(if is_table {
+                    "one value a line; \\x for tables"
+                } else {
+                    "tables; \\x for whole values"
+                });
+            }
             Command::Format(Some(format)) => self.display.format = format,
             Command::Format(None) => {
                 let format = format!("{:?}", self.display.format).to_lowercase();
-                terminal::say(&format!("rows are printed as {format}; \\format takes table, json, csv, markdown"));
+                terminal::say(&format!(
+                    "rows are printed as {format}; \\format takes table, vertical, json, csv, markdown, raw"
+                ));
             }
             Command::Include(file) => self.include(&file)?,
             Command::ShowSettings => terminal::print(&settings::list(self.session().config()))?,

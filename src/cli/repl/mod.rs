@@ -16,7 +16,9 @@ mod words;
 use super::args::{OutputArgs, SessionArgs, language_of, read_source};
 use super::funnel::{duration, plural, rejected, render};
 use super::interrupt::Interrupt;
+use super::query::{folded, page};
 use super::run::{Display, Finished, Outcome, run_statement};
+use super::steps::FunnelDetail;
 use super::{process, terminal};
 use crate::diag::SourceText;
 use crate::{Language, Result, Session};
@@ -181,12 +183,16 @@ impl Prompt {
 
     fn tell_finished(&self, finished: &Finished) {
         let Some(printed) = &finished.printed else {
-            return terminal::say(&render(&finished.report, finished.bytes_read));
+            let page = page(FunnelDetail::Full);
+            return terminal::say(&render(&finished.report, finished.bytes_read, page));
         };
         let rows = plural(printed.n_rows as u64, "row");
         match printed.n_hidden {
             0 => terminal::say(&format!("({rows})")),
             hidden => terminal::say(&format!("({rows}, {} shown)", printed.n_rows - hidden)),
+        }
+        if !printed.folded.is_empty() {
+            terminal::say(&format!("{}; \\x shows them", folded(&printed.folded)));
         }
         let rejected = rejected(&finished.report);
         if !rejected.is_empty() {

@@ -12,8 +12,8 @@
 
 use super::program::{Program, StepKind};
 use crate::config::format_duration;
-use crate::exec::text_bytes::text_bytes_per_row;
 use crate::ops::is_shipped;
+use crate::sources::text_bytes_per_row;
 use arrow::array::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use std::fmt;

@@ -1,5 +1,6 @@
 //! What each rule and each step of a program did, counted.
 
+use super::changes::Change;
 use super::program::Program;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
 use std::time::Duration;
@@ -54,10 +55,12 @@ pub(super) struct Metrics {
     pub set_aside: Count,
     pub rules: Vec<RuleMetrics>,
     pub steps: Vec<StepMetrics>,
+    /// For each change of a text, how many were changed.
+    pub changed: Vec<Count>,
 }
 
 impl Metrics {
-    pub fn new(program: &Program, set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+    pub fn new(program: &Program, changes: &[Change], set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
         let counter = |name: String| MetricBuilder::new(set).counter(name, partition);
         let timer = |name: String| MetricBuilder::new(set).subset_time(name, partition);
         let rule = |rule: usize| RuleMetrics {
@@ -76,6 +79,7 @@ impl Metrics {
             set_aside: counter(SET_ASIDE.to_string()),
             rules: (0..program.rules.len()).map(rule).collect(),
             steps: (0..program.steps.len()).map(step).collect(),
+            changed: changes.iter().map(|change| counter(changed(change.output))).collect(),
         }
     }
 }
@@ -99,7 +103,8 @@ impl Metrics {
             [&rule.rows_evaluated, &rule.rows_dropped, &rule.text_bytes_dropped]
         }
         let rules = self.rules.iter().flat_map(of_rule);
-        [&self.text_bytes_in, &self.rows_in].into_iter().chain(rules).chain(self.steps.iter().map(|step| &step.rows))
+        let steps = self.steps.iter().map(|step| &step.rows);
+        [&self.text_bytes_in, &self.rows_in].into_iter().chain(rules).chain(steps).chain(&self.changed)
     }
 }
 
@@ -108,6 +113,15 @@ const SET_ASIDE: &str = "rows_set_aside";
 /// How many documents operators failed on, in all partitions.
 pub(super) fn n_set_aside(metrics: &MetricsSet) -> u64 {
     sum(metrics, SET_ASIDE)
+}
+
+/// How many texts of an output were changed, in all partitions.
+pub(super) fn n_changed(metrics: &MetricsSet, output: usize) -> u64 {
+    sum(metrics, &changed(output))
+}
+
+fn changed(output: usize) -> String {
+    format!("texts_changed_{output}")
 }
 
 fn sum(metrics: &MetricsSet, name: &str) -> u64 {

@@ -4,6 +4,7 @@
 
 use super::AnnotateExec;
 use super::apart::{Apart, Late};
+use super::changes::{self, Change, n_differing};
 use super::counts::Metrics;
 use super::dropped::DropRecorder;
 use super::order::RuleOrder;
@@ -11,15 +12,18 @@ use super::program::{Program, Rule};
 use super::rows::LiveRows;
 use super::set_aside::{Failure, guarded, set_aside};
 use crate::Error;
-use crate::exec::text_bytes::text_bytes_per_row;
-use crate::sources::RejectLog;
+use crate::sources::{FileScanExec, RejectLog, text_bytes_per_row};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{concat_batches, filter};
 use arrow::datatypes::SchemaRef;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// So many documents in turn are not all to blame for what an expression cannot do with them.
+const TELLING_ROWS: usize = 32;
 
 /// Runs the program of one partition.
 pub(in crate::exec) struct Evaluator {
@@ -29,6 +33,11 @@ pub(in crate::exec) struct Evaluator {
     schema: SchemaRef,
     recorder: Option<DropRecorder>,
     metrics: Metrics,
+    changes: Vec<Change>,
+    /// Whether a row is a document of a source, and not a group of them or a value of the query's own.
+    reads_documents: bool,
+    /// What an expression failed with last, in the batch under way.
+    last_failure: Option<String>,
     rejects: Option<Arc<RejectLog>>,
     apart: Arc<Apart>,
 }
@@ -49,13 +58,17 @@ impl Evaluator {
         apart: Apart,
         partition: usize,
     ) -> Self {
+        let changes = changes::of_program(&node.program, &node.schema());
         Self {
             program: Arc::clone(&node.program),
             order: Arc::clone(&node.order),
             learn: node.options.learn && recorder.is_none() && node.program.rules.len() > 1,
             schema: node.schema(),
             recorder,
-            metrics: Metrics::new(&node.program, &node.metrics, partition),
+            metrics: Metrics::new(&node.program, &changes, &node.metrics, partition),
+            changes,
+            reads_documents: reads_documents(node.input()),
+            last_failure: None,
             rejects,
             apart: Arc::new(apart),
         }
@@ -66,14 +79,31 @@ impl Evaluator {
         self.recorder.as_ref().is_some_and(DropRecorder::wants_all)
     }
 
-    /// The program on one batch. A document on which an operator panics or takes too long is set aside, the others go on.
+    /// The program on one batch. A document on which an operator panics, an expression fails or work takes too long is set
+    /// aside, the others go on. An expression that fails on each of many documents is wrong itself: its error ends the run.
     pub fn run(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.last_failure = None;
+        let n_before = self.metrics.set_aside.value();
+        let done = self.run_or_halve(batch)?;
+        let n_failed = self.metrics.set_aside.value() - n_before;
+        match self.last_failure.take() {
+            Some(failure) if n_failed == batch.num_rows() && n_failed >= TELLING_ROWS => {
+                Err(Error::Data(format!("{failure}\nit fails on each of {n_failed} documents in turn")).into())
+            }
+            _ => Ok(done),
+        }
+    }
+
+    fn run_or_halve(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let counted = self.metrics.counted();
         let failure = match guarded(|| self.run_unguarded(batch)) {
-            Ok(Err(error)) => Failure::Late(Late::of(&error).ok_or(error)?),
-            Ok(done) => return done,
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(error)) => Failure::of_row(error, self.reads_documents)?,
             Err(panic) => Failure::Panic(panic),
         };
+        if let Failure::Expression(_) = &failure {
+            self.last_failure = Some(failure.to_string());
+        }
         self.metrics.take_back_to(&counted);
         if let Some(recorder) = &mut self.recorder {
             recorder.forget_batch();
@@ -84,15 +114,17 @@ impl Evaluator {
             self.metrics.set_aside.add(n_rows);
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
-        tracing::warn!("{failure}: looking for the document");
+        if !matches!(failure, Failure::Expression(_)) {
+            tracing::warn!("{failure}: looking for the document");
+        }
         let n_before = self.metrics.set_aside.value();
         let part_rows = match failure {
-            Failure::Panic(_) => n_rows.div_ceil(2),
+            Failure::Panic(_) | Failure::Expression(_) => n_rows.div_ceil(2),
             // Halves would wait for the same document again and again.
             Failure::Late(_) => 1,
         };
         let parts = (0..n_rows).step_by(part_rows);
-        let parts = parts.map(|start| self.run(&batch.slice(start, part_rows.min(n_rows - start))));
+        let parts = parts.map(|start| self.run_or_halve(&batch.slice(start, part_rows.min(n_rows - start))));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         if matches!(failure, Failure::Late(_)) && self.metrics.set_aside.value() == n_before {
             self.apart.have_patience();
@@ -133,6 +165,9 @@ impl Evaluator {
                 self.ensure(step, &mut rows, &[])?;
             }
             columns.push(rows.values(output)?);
+        }
+        for (change, count) in self.changes.iter().zip(&self.metrics.changed) {
+            count.add(n_differing(&rows.column(change.input)?, &columns[change.output]));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.n_alive));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
@@ -312,10 +347,22 @@ impl Evaluator {
     }
 }
 
+/// Whether the rows of a plan are documents of files.
+fn reads_documents(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if plan.is::<AggregateExec>() {
+        return false;
+    }
+    plan.is::<FileScanExec>() || plan.children().into_iter().any(reads_documents)
+}
+
 /// An error that says in which condition it happened. Errors of ours already say what a user needs.
 fn locate(rule: &Rule, error: DataFusionError) -> DataFusionError {
     if Late::of(&error).is_some() {
         return error;
+    }
+    // An error of one row keeps its kind: what is known of it decides whether the run goes on.
+    if Failure::is_of_row(&error) {
+        return error.context(format!("in the condition `{}`", rule.label));
     }
     match Error::from(error) {
         Error::Data(message) => Error::Data(format!("{message}\nin the condition `{}`", rule.label)).into(),

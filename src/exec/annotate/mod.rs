@@ -16,6 +16,7 @@
 //! Not here: making the program (`physical::OnePass`).
 
 mod apart;
+mod changes;
 mod counts;
 mod dropped;
 mod evaluator;
@@ -136,6 +137,16 @@ impl AnnotateExec {
     /// What each rule did so far; may be asked while the query runs.
     pub fn rule_counts(&self) -> Vec<RuleCounts> {
         counts::of_rules(&self.program, &self.metrics.clone_inner())
+    }
+
+    /// The texts that the program changes, as a user would write it, and how many were changed so far.
+    pub fn changes(&self) -> Vec<(String, u64)> {
+        let metrics = self.metrics.clone_inner();
+        let changes = changes::of_program(&self.program, &self.schema());
+        changes
+            .into_iter()
+            .map(|change| (change.label(&self.program), counts::n_changed(&metrics, change.output)))
+            .collect()
     }
 
     /// How many documents operators failed on so far: no rule has seen them.

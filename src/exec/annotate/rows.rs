@@ -183,7 +183,7 @@ impl<'a> LiveRows<'a> {
     }
 
     /// The rows alive of one column.
-    fn column(&mut self, index: usize) -> Result<ArrayRef> {
+    pub fn column(&mut self, index: usize) -> Result<ArrayRef> {
         // Which was looked at when it was cut.
         if let Some(cut) = self.cut.get(&index) {
             return Ok(Arc::clone(cut));

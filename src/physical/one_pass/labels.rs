@@ -4,11 +4,15 @@
 //! query gives it, if it has one.
 
 use crate::exec::COMPUTED;
-use crate::logical::OperatorCall;
+use crate::logical::{OperatorCall, simplified};
 use crate::optimizer::FENCED;
 use arrow::datatypes::Schema;
+use datafusion::common::DFSchemaRef;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNotNullExpr, Literal};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
@@ -17,6 +21,15 @@ use std::sync::Arc;
 
 /// Longer labels help nobody.
 const MAX_CHARS: usize = 400;
+
+/// The rules that a condition becomes, as the funnel names them.
+pub fn rule_labels(state: &SessionState, condition: &Expr, schema: &DFSchemaRef) -> Result<Vec<String>> {
+    // There are no slots: every column is the input's.
+    let labels = Labels { n_inputs: usize::MAX, ..Labels::default() };
+    let condition = simplified(state, schema, condition.clone())?;
+    let rules = split_conjunction(&condition).into_iter();
+    rules.map(|rule| labels.of(&state.create_physical_expr(rule.clone(), schema)?)).collect()
+}
 
 #[derive(Default)]
 pub(super) struct Labels {
@@ -107,11 +120,21 @@ impl Labels {
             Ok(Transformed::new(shown, true, TreeNodeRecursion::Jump))
         })?;
         let label = fmt_sql(written.data.as_ref()).to_string();
-        Ok(match label.char_indices().nth(MAX_CHARS) {
-            Some((end, _)) => format!("{}…", &label[..end]),
-            None => label,
-        })
+        // On one line, whatever is in its texts.
+        let label = label.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+        Ok(cut_in_the_middle(label))
     }
+}
+
+/// A label of not too many characters. What a rule compares with stands at its end, and stays.
+fn cut_in_the_middle(label: String) -> String {
+    const LAST_CHARS: usize = 80;
+    let n_chars = label.chars().count();
+    if n_chars <= MAX_CHARS {
+        return label;
+    }
+    let first = label.chars().take(MAX_CHARS - LAST_CHARS);
+    first.chain(['…']).chain(label.chars().skip(n_chars - LAST_CHARS)).collect()
 }
 
 /// The arguments of the `coalesce` that DataFusion made a CASE of: `CASE WHEN x IS NOT NULL THEN x ELSE y END`.

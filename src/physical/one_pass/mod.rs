@@ -28,7 +28,7 @@ mod labels;
 #[cfg(test)]
 mod tests;
 
-use crate::cost::FunctionPrices;
+use crate::cost::{FunctionPrices, can_fail};
 use crate::exec::{AnnotateExec, AnnotateOptions, Program};
 use crate::logical::Resources;
 use crate::optimizer::unmarked;
@@ -37,13 +37,15 @@ pub(in crate::physical) use build::Builder;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::LambdaExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, LambdaExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+pub use labels::rule_labels;
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,7 +86,7 @@ impl OnePass {
             if filter.is_none() && node.downcast_ref::<ProjectionExec>().is_none() {
                 break;
             }
-            let traits = Traits::of(node.as_ref())?;
+            let traits = Traits::of(node.as_ref(), &self.prices)?;
             // What is above a limit must not run below it.
             let is_limited_below = has_filter && fetch.is_some();
             let alone = !self.fuse || traits.is_volatile;
@@ -92,7 +94,7 @@ impl OnePass {
                 break;
             }
             has_filter |= filter.is_some();
-            has_call |= traits.calls_operator;
+            has_call |= traits.calls_operator || traits.divides_or_casts;
             chain.fetch = chain.fetch.or(fetch);
             chain.is_pure &= !traits.is_volatile;
             let Some(&input) = node.children().first() else { break };
@@ -152,11 +154,14 @@ struct Traits {
     is_volatile: bool,
     has_lambda: bool,
     calls_operator: bool,
+    /// Whether a division or a cast may have no value for a row, which is then set aside.
+    divides_or_casts: bool,
 }
 
 impl Traits {
-    fn of(node: &dyn ExecutionPlan) -> Result<Self> {
+    fn of(node: &dyn ExecutionPlan, prices: &FunctionPrices) -> Result<Self> {
         let mut traits = Self::default();
+        let input = node.children().first().map_or_else(|| node.schema(), |child| child.schema());
         node.apply_expressions(&mut |expr: &Arc<dyn PhysicalExpr>| {
             // A mark is volatile and goes; what it marks is not.
             let expr = &unmarked(Arc::clone(expr))?;
@@ -164,12 +169,19 @@ impl Traits {
             expr.apply(|part| {
                 traits.has_lambda |= part.is::<LambdaExpr>();
                 traits.calls_operator |= build::is_shared_call(part);
+                traits.divides_or_casts |= divides_or_casts(part) && can_fail(part, &input, prices)?;
                 Ok(TreeNodeRecursion::Continue)
             })?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(traits)
     }
+}
+
+/// What most often has no value for a document: `chars(text) / words(text)`, `CAST(year AS INT)`.
+fn divides_or_casts(part: &Arc<dyn PhysicalExpr>) -> bool {
+    let divides = |binary: &BinaryExpr| matches!(binary.op(), Operator::Divide | Operator::Modulo);
+    part.is::<CastExpr>() || part.downcast_ref::<BinaryExpr>().is_some_and(divides)
 }
 
 impl fmt::Debug for OnePass {

@@ -3,12 +3,12 @@
 //! Counts the line that a row brings along, else the values of its string columns, so that the number depends on the
 //! documents alone and not on threads, batches or buffers.
 
-use crate::sources::LINE_COLUMN;
+use super::table::LINE_COLUMN;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 
 /// For each row, the bytes of its line or in its string columns.
-pub(super) fn text_bytes_per_row(batch: &RecordBatch) -> Vec<u64> {
+pub fn text_bytes_per_row(batch: &RecordBatch) -> Vec<u64> {
     let mut bytes = vec![0; batch.num_rows()];
     let lines = batch.column_by_name(LINE_COLUMN).and_then(|column| column.as_string_opt::<i32>());
     if let Some(lines) = lines {
