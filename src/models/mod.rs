@@ -10,6 +10,7 @@
 //! Not here: where calls stand in a plan (`physical::BatchModels`) and who gathers rows for them (`exec::ModelExec`).
 
 mod compute;
+mod encoder;
 mod fasttext;
 mod idle;
 mod labels;
@@ -25,7 +26,7 @@ use crate::ops::{OpSpec, Registry};
 
 /// The operators that hold a model.
 fn operators() -> Vec<OpSpec> {
-    [language::operators(), fasttext::operators(), tokens::operators()].concat()
+    [language::operators(), fasttext::operators(), tokens::operators(), encoder::operators()].concat()
 }
 
 /// Every operator that curator ships: those of [`crate::ops`], and those that hold a model.
