@@ -18,6 +18,7 @@ const FILES: &[(&str, &str)] = &[
     ("std/fineweb.cql", include_str!("../../std/fineweb.cql")),
     ("std/gopher.cql", include_str!("../../std/gopher.cql")),
     ("std/nemo.cql", include_str!("../../std/nemo.cql")),
+    ("std/nemo_models.cql", include_str!("../../std/nemo_models.cql")),
     ("std/redpajama.cql", include_str!("../../std/redpajama.cql")),
     ("std/safety.cql", include_str!("../../std/safety.cql")),
     ("std/tokens.cql", include_str!("../../std/tokens.cql")),

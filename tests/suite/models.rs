@@ -1,5 +1,6 @@
 //! Operators that hold a model: opened when the query is bound, prepared once, run on batches of their own size.
 
+mod encoders;
 mod fasttext;
 mod language;
 mod lexicon;

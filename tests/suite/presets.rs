@@ -6,6 +6,7 @@ use curator::diag::{SourceText, render_all};
 use curator::internals;
 use curator::internals::{MacroParam, StatementKind};
 use curator::{Config, Language, Session};
+use std::path::PathBuf;
 
 /// The name and parameters of each preset.
 fn presets() -> Vec<(String, Vec<MacroParam>)> {
@@ -22,20 +23,29 @@ fn presets() -> Vec<(String, Vec<MacroParam>)> {
     found
 }
 
+/// A model that a preset can be used with: a number, labels, or fastText's.
+fn tiny_model(preset: &str) -> PathBuf {
+    let encoder = |name: &str| root().join("tests/golden/encoders").join(name);
+    match preset {
+        name if name.starts_with("fineweb_edu") || name.starts_with("finemath") => encoder("bert-number"),
+        "nemo_domain" | "nemo_multilingual_domain" | "nemo_quality" | "nemo_content_type" => encoder("wrapped-labels"),
+        _ => root().join("tests/models/fasttext/softmax.bin"),
+    }
+}
+
 #[test]
 fn every_preset_can_be_used_on_columns_of_text() {
     let mut wrong = String::new();
     for (name, params) in presets() {
         let required = params.iter().filter(|param| param.default.is_none());
         // A list of words, a model and a tokenizer are constants; everything else may be a column.
-        let model = format!("'{}'", root().join("tests/models/fasttext/softmax.bin").display());
         let argument = |param: &MacroParam| match param.name.text.as_str() {
-            "words" => "['a', 'b']",
-            "tokenizer" => "'cl100k'",
-            "model" => model.as_str(),
-            _ => "c",
+            "words" => "['a', 'b']".to_string(),
+            "tokenizer" => "'cl100k'".to_string(),
+            "model" => format!("'{}'", tiny_model(&name).display()),
+            _ => "c".to_string(),
         };
-        let arguments: Vec<&str> = required.map(argument).collect();
+        let arguments: Vec<String> = required.map(argument).collect();
         let query = format!("SELECT {name}({}) AS x FROM (VALUES ('a text')) AS t(c)", arguments.join(", "));
         let source = SourceText::new(format!("{name}.sql"), query);
         let mut session = Session::new(Config::default()).unwrap();

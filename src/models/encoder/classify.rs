@@ -19,9 +19,7 @@ pub fn spec() -> OpSpec {
                   (a linear layer on the first token). Gives `label`, its `score`, `scores` of all labels (softmax, or a sigmoid \
                   for each where the model says that several may be right), `n_tokens` that were read, and whether the text was \
                   `truncated` for that.",
-        params: const {
-            &[Param::text("text", "the document"), Param::text("model", "the model's folder"), max_tokens()]
-        },
+        params: const { &[Param::text("text", "the document"), Param::text("model", "the model's folder"), max_tokens()] },
         returns: Returns::Opened(
             "STRUCT(label TEXT, score FLOAT, scores STRUCT(label TEXT, score FLOAT)[], n_tokens INT, truncated BOOLEAN)",
         ),
@@ -36,19 +34,30 @@ pub fn spec() -> OpSpec {
 fn open(args: &Args) -> Result<Arc<dyn Model>> {
     let (files, encoder) = open_classifier(args)?;
     if encoder.head.labels().is_some_and(|labels| labels.reading == Reading::Number) {
-        return Err(Error::Data(format!("{}: this model gives a number, not labels: `score` reads it", args.text("model"))));
+        return Err(Error::Data(format!(
+            "{}: this model gives a number, not labels: `score` reads it",
+            args.text("model")
+        )));
     }
     EncoderCall::new(&files, encoder, Gives::Labels)
 }
 
 /// A model with one list of labels.
 pub fn open_classifier(args: &Args) -> Result<(Arc<ModelFiles>, Encoder)> {
-    let path = args.text("model");
-    let files = Arc::new(ModelFiles::open(path)?);
+    let (files, encoder) = open_model(args)?;
+    if let Head::Prompts(_) = encoder.head {
+        let path = args.text("model");
+        return Err(Error::Data(format!(
+            "{path}: this model answers several questions at once: `prompt_task` reads it"
+        )));
+    }
+    Ok((files, encoder))
+}
+
+/// A model with a head.
+pub fn open_model(args: &Args) -> Result<(Arc<ModelFiles>, Encoder)> {
+    let files = Arc::new(ModelFiles::open(args.text("model"))?);
     let wishes = Wishes { pooling: None, max_tokens: wished_tokens(args) };
     let encoder = Encoder::open(files.clone(), Task::Labels, wishes)?;
-    if let Head::LinearsOnMean(_) = encoder.head {
-        return Err(Error::Data(format!("{path}: this model answers several questions at once")));
-    }
     Ok((files, encoder))
 }

@@ -5,9 +5,9 @@ use super::head::Task;
 use super::inputs::Pooling;
 use super::model::{EncoderCall, Gives};
 use super::opened::{Encoder, Wishes};
+use crate::Result;
 use crate::ops::prelude::*;
 use crate::ops::{Model, ModelCode};
-use crate::Result;
 use std::sync::Arc;
 
 pub fn spec() -> OpSpec {

@@ -5,6 +5,7 @@ use super::graph::heads;
 use super::graph::{Backbone, Builder, Family};
 use super::known;
 use super::onnx::Value;
+use super::prompts::Prompts;
 use super::sentence::Vectors;
 use super::weights::Weights;
 use crate::{Error, Result};
@@ -23,9 +24,12 @@ pub enum Head {
     /// The head of the family's own.
     Classifier(Labels),
     /// One linear layer on the first token.
-    LinearOnFirst { name: String, labels: Labels },
+    LinearOnFirst {
+        name: String,
+        labels: Labels,
+    },
     /// Several linear layers on the mean of all tokens.
-    LinearsOnMean(Vec<Target>),
+    Prompts(Prompts),
 }
 
 /// The labels of a classifier.
@@ -46,17 +50,13 @@ pub enum Reading {
     Number,
 }
 
-/// One of several classifiers on one backbone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    pub name: String,
-    /// The tensors' names begin with this.
-    pub layer: String,
-    pub n_labels: usize,
-}
-
 /// A model's backbone and head.
-pub fn open<'f>(files: &'f ModelFiles, config: &Json, weights: &mut Weights<'f>, task: Task) -> Result<(Backbone, Head)> {
+pub fn open<'f>(
+    files: &'f ModelFiles,
+    config: &Json,
+    weights: &mut Weights<'f>,
+    task: Task,
+) -> Result<(Backbone, Head)> {
     if let Some(base) = config.text("base_model") {
         return wrapped(files, config, base, weights, task);
     }
@@ -91,21 +91,11 @@ fn wrapped<'f>(
     let head = if task == Task::Vectors {
         Head::Vectors(Vectors::open(files, weights)?)
     } else if config.get("target_sizes").is_some() {
-        Head::LinearsOnMean(targets(config)?)
+        Head::Prompts(Prompts::open(config)?)
     } else {
         Head::LinearOnFirst { name: "fc".into(), labels: labels(config, weights, "fc")? }
     };
     Ok((backbone, head))
-}
-
-fn targets(config: &Json) -> Result<Vec<Target>> {
-    let wrong = || config.wrong("`target_sizes` is not a map from names to numbers of labels");
-    let sizes = config.get("target_sizes").and_then(|sizes| sizes.as_object()).ok_or_else(wrong)?;
-    let target = |(place, (name, size)): (usize, (&String, &serde_json::Value))| {
-        let n_labels = size.as_u64().filter(|size| (1..1 << 20).contains(size)).ok_or_else(wrong)? as usize;
-        Ok(Target { name: name.clone(), layer: format!("head_{place}.fc"), n_labels })
-    };
-    sizes.iter().enumerate().map(target).collect()
 }
 
 fn labels(config: &Json, weights: &Weights, layer: &str) -> Result<Labels> {
@@ -125,10 +115,8 @@ fn labels(config: &Json, weights: &Weights, layer: &str) -> Result<Labels> {
         }
     };
     if names.len() != *n_labels {
-        return Err(config.wrong(format!(
-            "`id2label` has {} labels, and tensor {tensor:?} gives {n_labels} numbers",
-            names.len()
-        )));
+        return Err(config
+            .wrong(format!("`id2label` has {} labels, and tensor {tensor:?} gives {n_labels} numbers", names.len())));
     }
     let reading = match config.text("problem_type") {
         Some("regression") => Reading::Number,
@@ -157,9 +145,9 @@ impl Head {
             Head::LinearOnFirst { name, labels } => {
                 heads::linear_on_first(builder, states, name, hidden, labels.names.len())
             }
-            Head::LinearsOnMean(targets) => {
-                let layers: Vec<(String, usize)> = targets.iter().map(|target| (target.layer.clone(), target.n_labels)).collect();
-                heads::linears_on_mean(builder, states, hidden, &layers)
+            Head::Prompts(prompts) => {
+                let layers = prompts.questions.iter().map(|question| (question.layer.as_str(), question.n_labels));
+                heads::linears_on_mean(builder, states, hidden, layers)
             }
         }
     }
@@ -168,7 +156,7 @@ impl Head {
     pub fn labels(&self) -> Option<&Labels> {
         match self {
             Head::Classifier(labels) | Head::LinearOnFirst { labels, .. } => Some(labels),
-            Head::Vectors(_) | Head::LinearsOnMean(_) => None,
+            Head::Vectors(_) | Head::Prompts(_) => None,
         }
     }
 
@@ -177,7 +165,7 @@ impl Head {
         match self {
             Head::Vectors(vectors) => vectors.dense.last().map_or(hidden, |layer| layer.n_out),
             Head::Classifier(labels) | Head::LinearOnFirst { labels, .. } => labels.names.len(),
-            Head::LinearsOnMean(targets) => targets.iter().map(|target| target.n_labels).sum(),
+            Head::Prompts(prompts) => prompts.questions.iter().map(|question| question.n_labels).sum(),
         }
     }
 
@@ -187,8 +175,20 @@ impl Head {
         let own = tensor.strip_prefix(prefix).unwrap_or(tensor);
         const TABLES: [&str; 4] = ["position_ids", "token_type_ids", "inv_freq", "num_batches_tracked"];
         const OTHER_HEADS: [&str; 14] = [
-            "cls.", "classifier.", "pre_classifier.", "lm_head.", "lm_predictions.", "mask_predictions.", "vocab_", "head.",
-            "head_", "decoder.", "qa_outputs.", "fc.", "deberta.mask", "discriminator",
+            "cls.",
+            "classifier.",
+            "pre_classifier.",
+            "lm_head.",
+            "lm_predictions.",
+            "mask_predictions.",
+            "vocab_",
+            "head.",
+            "head_",
+            "decoder.",
+            "qa_outputs.",
+            "fc.",
+            "deberta.mask",
+            "discriminator",
         ];
         TABLES.iter().any(|table| own.ends_with(table))
             || own.starts_with("pooler.")
@@ -198,6 +198,7 @@ impl Head {
 
 /// The configuration, or what to do without.
 pub fn config(files: &ModelFiles) -> Result<Json> {
-    files::json(files, "config.json")?
-        .ok_or_else(|| Error::Data(format!("{}: there is no such file: is this a model's folder?", files.shown("config.json"))))
+    files::json(files, "config.json")?.ok_or_else(|| {
+        Error::Data(format!("{}: there is no such file: is this a model's folder?", files.shown("config.json")))
+    })
 }

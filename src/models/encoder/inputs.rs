@@ -83,10 +83,6 @@ pub enum Input {
     LocalSines,
     /// 0 inside the window around a token.
     WindowBias,
-    /// Of `.onnx` files: 1 for tokens; 0 for all; the numbers of the positions in each row.
-    Mask,
-    Types,
-    RowPositions,
 }
 
 /// What a runtime is given.
@@ -120,9 +116,6 @@ impl Input {
             Input::LocalCosines => "local_cosines",
             Input::LocalSines => "local_sines",
             Input::WindowBias => "window_bias",
-            Input::Mask => "attention_mask",
-            Input::Types => "token_type_ids",
-            Input::RowPositions => "position_ids",
         }
     }
 
@@ -138,7 +131,7 @@ impl Input {
     pub fn dims(self) -> Vec<Dim> {
         let (rows, width) = (|| Dim::Named("rows"), || Dim::Named("width"));
         match self {
-            Input::Ids | Input::Mask | Input::Types | Input::RowPositions => vec![rows(), width()],
+            Input::Ids => vec![rows(), width()],
             Input::Positions => vec![width()],
             Input::PadBias => vec![rows(), Dim::Known(1), Dim::Known(1), width()],
             Input::PoolWeights(_) => vec![rows(), Dim::Known(1), width()],
@@ -160,11 +153,12 @@ impl Input {
         let int = |value: usize| Tensor::Ints(vec![1], vec![value as i32]);
         Ok(match self {
             Input::Ids => Tensor::Ints(vec![n_rows, width], batch.ids.clone()),
-            Input::Mask => Tensor::Ints(vec![n_rows, width], per_token(batch, |own| i32::from(own))),
-            Input::Types => Tensor::Ints(vec![n_rows, width], vec![0; n_rows * width]),
-            Input::RowPositions => Tensor::Ints(vec![n_rows, width], (0..n_rows).flat_map(|_| 0..width as i32).collect()),
-            Input::PadBias => Tensor::Floats(vec![n_rows, 1, 1, width], per_token(batch, |own| if own { 0.0 } else { NEVER })),
-            Input::PadFloor => Tensor::Floats(vec![n_rows, width, 1], per_token(batch, |own| if own { 0.0 } else { NEVER })),
+            Input::PadBias => {
+                Tensor::Floats(vec![n_rows, 1, 1, width], per_token(batch, |own| if own { 0.0 } else { NEVER }))
+            }
+            Input::PadFloor => {
+                Tensor::Floats(vec![n_rows, width, 1], per_token(batch, |own| if own { 0.0 } else { NEVER }))
+            }
             Input::PoolWeights(pooling) => Tensor::Floats(vec![n_rows, 1, width], pool_weights(batch, pooling)),
             Input::Width => int(width),
             Input::Rows => int(n_rows),
@@ -203,7 +197,8 @@ impl Input {
             }
             (_, Positions::Rotary { global_base, local_base, head_size, .. }) => {
                 let global = matches!(self, Input::GlobalCosines | Input::GlobalSines);
-                let function = if matches!(self, Input::GlobalCosines | Input::LocalCosines) { f32::cos } else { f32::sin };
+                let function =
+                    if matches!(self, Input::GlobalCosines | Input::LocalCosines) { f32::cos } else { f32::sin };
                 let base = if global { *global_base } else { *local_base };
                 Tensor::Floats(vec![width, *head_size], rotations(width, *head_size, base, function))
             }
@@ -263,5 +258,8 @@ fn rotations(width: usize, head_size: usize, base: f64, function: fn(f32) -> f32
     let half = head_size / 2;
     let turns: Vec<f32> = (0..half).map(|i| 1.0 / (base as f32).powf(2.0 * i as f32 / head_size as f32)).collect();
     let angle = |position: usize, place: usize| function(position as f32 * turns[place % half]);
-    (0..width).flat_map(|position| (0..2 * half).map(move |place| (position, place))).map(|(p, i)| angle(p, i)).collect()
+    (0..width)
+        .flat_map(|position| (0..2 * half).map(move |place| (position, place)))
+        .map(|(p, i)| angle(p, i))
+        .collect()
 }

@@ -89,7 +89,12 @@ impl Loaded {
             }
             let computed = self.compute(&filled)?;
             if computed.len() != filled.n_rows * self.n_outputs {
-                return Err(crate::bug!("{} rows of {} numbers are {} numbers", filled.n_rows, self.n_outputs, computed.len()));
+                return Err(crate::bug!(
+                    "{} rows of {} numbers are {} numbers",
+                    filled.n_rows,
+                    self.n_outputs,
+                    computed.len()
+                ));
             }
             for (place, own) in places.iter().zip(computed.chunks_exact(self.n_outputs)) {
                 if own.iter().any(|number| !number.is_finite()) {

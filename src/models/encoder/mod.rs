@@ -6,7 +6,7 @@
 //!  documents ──► tokens.rs ──► batches.rs ──► inputs.rs ┘
 //! ```
 //! `opened.rs` looks at a folder and checks all of it without its weights, `loaded.rs` runs it, and `model.rs` is what a query sees
-//! of both. One operator is one file: `embed.rs`, `classify.rs`, `score.rs`.
+//! of both. One operator is one file: `embed.rs`, `classify.rs`, `score.rs`, `prompts.rs`, `score_head.rs`.
 //!
 //! Invariants: what a document gets depends on the document, the model and the runtime, to the bit, not on the documents beside
 //! it; the stored text is never cut; a model that is not understood in full is refused by the name of what is odd.
@@ -23,10 +23,12 @@ mod loaded;
 mod model;
 mod onnx;
 mod opened;
+mod prompts;
 mod room;
 mod runtime;
 mod safetensors;
 mod score;
+mod score_head;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -38,5 +40,5 @@ use crate::ops::OpSpec;
 
 /// The operators on encoders.
 pub fn operators() -> Vec<OpSpec> {
-    vec![embed::spec(), classify::spec(), score::spec()]
+    vec![embed::spec(), classify::spec(), score::spec(), prompts::spec(), score_head::spec()]
 }

@@ -4,6 +4,7 @@ use super::files::ModelFiles;
 use super::head::{Head, Labels};
 use super::loaded::Loaded;
 use super::opened::Encoder;
+use super::prompts::Prompts;
 use super::room::Room;
 use super::values;
 use crate::ops::{
@@ -28,10 +29,13 @@ pub struct EncoderCall {
 /// What a call wants of the model's numbers.
 #[derive(Clone, Debug)]
 pub enum Gives {
-    Vector { normalize: bool },
+    Vector {
+        normalize: bool,
+    },
     Labels,
     /// The score of the label with this number.
     Score(usize),
+    Prompts(Prompts),
 }
 
 impl EncoderCall {
@@ -56,10 +60,11 @@ impl EncoderCall {
 
     fn column(&self, numbers: &super::loaded::Numbers) -> Result<ArrayRef> {
         let n_outputs = self.encoder.n_outputs();
-        Ok(match self.gives {
-            Gives::Vector { normalize } => values::vectors(numbers, n_outputs, normalize),
+        Ok(match &self.gives {
+            Gives::Vector { normalize } => values::vectors(numbers, n_outputs, *normalize),
             Gives::Labels => values::labelled(numbers, self.labels()?),
-            Gives::Score(label) => values::scores(numbers, self.labels()?, label),
+            Gives::Score(label) => values::scores(numbers, self.labels()?, *label),
+            Gives::Prompts(prompts) => prompts.answers(numbers),
         })
     }
 }
@@ -77,6 +82,7 @@ impl Model for EncoderCall {
             Gives::Vector { .. } => values::vectors_type(self.encoder.n_outputs()),
             Gives::Labels => values::labelled_type(),
             Gives::Score(_) => DataType::Float32,
+            Gives::Prompts(prompts) => prompts.returns(),
         }
     }
 
@@ -152,7 +158,12 @@ impl Model for EncoderCall {
         let call = |model: &Arc<dyn Model>| {
             let call = (&**model as &dyn Any).downcast_ref::<EncoderCall>();
             let call = call.ok_or_else(|| bug!("a model of another kind has the key of an encoder"))?;
-            Ok(EncoderCall { encoder: call.encoder.clone(), name: call.name.clone(), files: vec![], gives: call.gives.clone() })
+            Ok(EncoderCall {
+                encoder: call.encoder.clone(),
+                name: call.name.clone(),
+                files: vec![],
+                gives: call.gives.clone(),
+            })
         };
         let calls = group.iter().map(call).collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Prepared { loaded: loaded(&self.key(), encoder)?, calls, room, max_tokens: encoder.max_tokens }))

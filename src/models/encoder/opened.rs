@@ -97,7 +97,14 @@ impl Encoder {
         let shown = files.shown("config.json");
         let runtime = Rten::load(built.onnx, Some(weights.into_buffer()), OUTPUT, &shown)?;
         let n_outputs = self.head.n_outputs(self.shape.hidden);
-        Ok(Loaded::new(Box::new(runtime), tokens, built.inputs, Some(self.shape.clone()), n_outputs, self.prompt.clone()))
+        Ok(Loaded::new(
+            Box::new(runtime),
+            tokens,
+            built.inputs,
+            Some(self.shape.clone()),
+            n_outputs,
+            self.prompt.clone(),
+        ))
     }
 
     /// How many numbers a row gets.
@@ -149,7 +156,9 @@ fn max_tokens(files: &ModelFiles, backbone: &Backbone, task: Task, wish: Option<
     let positions = backbone.shape.max_tokens.unwrap_or(usize::MAX);
     if let Some(wish) = wish {
         if wish > positions {
-            return Err(backbone.config().wrong(format!("the model has positions for {positions} tokens, not for {wish}")));
+            return Err(backbone
+                .config()
+                .wrong(format!("the model has positions for {positions} tokens, not for {wish}")));
         }
         return Ok(wish);
     }

@@ -77,7 +77,9 @@ pub fn read_header(files: &ModelFiles, name: &str) -> Result<Vec<(String, Tensor
     let length = files.read(name, 0..8)?;
     let length = <[u8; 8]>::try_from(length.as_slice()).map(u64::from_le_bytes).unwrap_or(u64::MAX);
     if length > MAX_HEADER_BYTES {
-        return Err(wrong(format!("its header would take {length} bytes; {MAX_HEADER_BYTES} are the most that is read")));
+        return Err(wrong(format!(
+            "its header would take {length} bytes; {MAX_HEADER_BYTES} are the most that is read"
+        )));
     }
     let first = 8 + length;
     if first > n_file_bytes {
@@ -113,7 +115,8 @@ fn read_entry(entry: &Value, first: u64) -> Result<TensorInfo, String> {
 
 /// Each byte of the file belongs to exactly one tensor.
 fn check_places(tensors: &[(String, TensorInfo)], first: u64, n_file_bytes: u64) -> Result<(), String> {
-    let mut places: Vec<(&Range<u64>, &str)> = tensors.iter().map(|(name, info)| (&info.bytes, name.as_str())).collect();
+    let mut places: Vec<(&Range<u64>, &str)> =
+        tensors.iter().map(|(name, info)| (&info.bytes, name.as_str())).collect();
     places.sort_by_key(|(bytes, _)| (bytes.start, bytes.end));
     let mut end = first;
     for (bytes, name) in places {

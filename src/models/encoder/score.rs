@@ -43,7 +43,8 @@ fn open(args: &Args) -> Result<Arc<dyn Model>> {
     };
     let Some(place) = place else {
         let known = labels.names.join("', '");
-        let said = if wanted.is_empty() { "`score` needs the `label`".to_string() } else { format!("no label '{wanted}'") };
+        let said =
+            if wanted.is_empty() { "`score` needs the `label`".to_string() } else { format!("no label '{wanted}'") };
         return Err(Error::Data(format!("{path}: {said}; the model has '{known}'")));
     };
     EncoderCall::new(&files, encoder, Gives::Score(place))

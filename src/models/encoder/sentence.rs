@@ -39,22 +39,33 @@ impl Vectors {
 fn pooling(files: &ModelFiles, folder: &str) -> Result<Pooling> {
     let name = format!("{folder}/config.json");
     let Some(config) = files::json(files, &name)? else {
-        return Err(crate::Error::Data(format!("{}: there is no such file, and modules.json names it", files.shown(&name))));
+        return Err(crate::Error::Data(format!(
+            "{}: there is no such file, and modules.json names it",
+            files.shown(&name)
+        )));
     };
     if let Some(name) = config.text("pooling_mode") {
         return Pooling::parse(name).ok_or_else(|| config.wrong(format!("`pooling_mode` {name:?} is not known")));
     }
     let all = config.value.as_object().ok_or_else(|| config.wrong("it is not an object"))?;
-    let modes = all.iter().filter(|(_, on)| on.as_bool() == Some(true)).filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
+    let modes = all
+        .iter()
+        .filter(|(_, on)| on.as_bool() == Some(true))
+        .filter_map(|(key, _)| key.strip_prefix("pooling_mode_"));
     let modes: Vec<&str> = modes.collect();
-    let [mode] = modes[..] else { return Err(config.wrong(format!("one way of pooling is taken, not {}", modes.len()))) };
+    let [mode] = modes[..] else {
+        return Err(config.wrong(format!("one way of pooling is taken, not {}", modes.len())));
+    };
     Pooling::parse(mode).ok_or_else(|| config.wrong(format!("the pooling {mode:?} is not known")))
 }
 
 fn dense<'f>(files: &'f ModelFiles, folder: &str, weights: &mut Weights<'f>) -> Result<Dense> {
     let name = format!("{folder}/config.json");
     let Some(config) = files::json(files, &name)? else {
-        return Err(crate::Error::Data(format!("{}: there is no such file, and modules.json names it", files.shown(&name))));
+        return Err(crate::Error::Data(format!(
+            "{}: there is no such file, and modules.json names it",
+            files.shown(&name)
+        )));
     };
     let function = config.text("activation_function").unwrap_or("torch.nn.modules.activation.Tanh");
     let tanh = match function.rsplit('.').next().unwrap_or_default() {

@@ -19,10 +19,8 @@ fn golden() -> PathBuf {
 
 fn models() -> Vec<String> {
     let names = std::fs::read_dir(golden()).unwrap().map(|entry| entry.unwrap());
-    let mut names: Vec<String> = names
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        names.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
     assert!(names.len() >= 15, "{names:?}");
     names
@@ -145,7 +143,11 @@ fn copy_all(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
         let to = to.join(entry.file_name());
-        if entry.path().is_dir() { copy_all(&entry.path(), &to) } else { std::fs::copy(entry.path(), to).map(drop).unwrap() }
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &to)
+        } else {
+            std::fs::copy(entry.path(), to).map(drop).unwrap()
+        }
     }
 }
 
@@ -187,7 +189,10 @@ fn a_folder_that_is_not_a_sound_model_is_refused_by_name() {
     let cases: Vec<(String, &str)> = vec![
         (refusal("bert-embed", |folder| cut(folder, 5)), "has 5 bytes, and the length of its header takes 8"),
         (refusal("bert-embed", |folder| cut(folder, 1000)), "its header would take"),
-        (refusal("bert-embed", |folder| cut(folder, usize::MAX)), "DIR/model.safetensors is not a sound safetensors file: it was cut short"),
+        (
+            refusal("bert-embed", |folder| cut(folder, usize::MAX)),
+            "DIR/model.safetensors is not a sound safetensors file: it was cut short",
+        ),
         (
             refusal("bert-embed", |folder| {
                 let mut bytes = std::fs::read(weights(folder)).unwrap();
@@ -209,9 +214,7 @@ fn a_folder_that_is_not_a_sound_model_is_refused_by_name() {
             "tensor \"embeddings.word_embeddings.weight\": shape [7, 7] does not take the bytes",
         ),
         (
-            refusal("bert-embed", |folder| {
-                with_header(folder, |header| header["again"] = header[words].clone())
-            }),
+            refusal("bert-embed", |folder| with_header(folder, |header| header["again"] = header[words].clone())),
             "overlaps the one before it",
         ),
         (
@@ -260,10 +263,15 @@ fn a_folder_that_is_not_a_sound_model_is_refused_by_name() {
         (
             refusal("bert-embed", |folder| {
                 std::fs::copy(golden().join("roberta-any/tokenizer.json"), folder.join("tokenizer.json")).unwrap();
-                edit(folder, "tokenizer.json", "added_tokens", Value::Array(vec![serde_json::json!({
-                    "id": 900, "content": "<odd>", "single_word": false, "lstrip": false, "rstrip": false,
-                    "normalized": false, "special": true
-                })]));
+                edit(
+                    folder,
+                    "tokenizer.json",
+                    "added_tokens",
+                    Value::Array(vec![serde_json::json!({
+                        "id": 900, "content": "<odd>", "single_word": false, "lstrip": false, "rstrip": false,
+                        "normalized": false, "special": true
+                    })]),
+                );
             }),
             "they do not belong together",
         ),

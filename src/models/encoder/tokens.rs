@@ -91,9 +91,7 @@ fn looks_at_words(pre_tokenizer: &Value) -> bool {
         Some("BertPreTokenizer" | "Whitespace" | "WhitespaceSplit") => true,
         Some("Metaspace") => pre_tokenizer["split"].as_bool().unwrap_or(true),
         Some("ByteLevel") => pre_tokenizer["use_regex"].as_bool().unwrap_or(true),
-        Some("Sequence") => {
-            pre_tokenizer["pretokenizers"].as_array().is_some_and(|all| all.iter().any(looks_at_words))
-        }
+        Some("Sequence") => pre_tokenizer["pretokenizers"].as_array().is_some_and(|all| all.iter().any(looks_at_words)),
         _ => false,
     }
 }

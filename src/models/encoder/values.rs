@@ -24,7 +24,8 @@ pub fn vectors(numbers: &Numbers, n_numbers: usize, normalize: bool) -> ArrayRef
     Arc::new(FixedSizeListArray::new(field, n_numbers as i32, Arc::new(Float32Array::from(values)), None))
 }
 
-fn to_unit_length(vector: &mut [f32]) {
+/// Divides a vector by its length.
+pub fn to_unit_length(vector: &mut [f32]) {
     let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt().max(1e-12);
     vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
 }

@@ -177,6 +177,30 @@ def wrapped(root, name, config, tokenizer, seed, own, compute, layers, prefix):
     expected(folder, tokenizer, lambda **inputs: compute(backbone(**inputs).last_hidden_state, inputs["attention_mask"], heads))
 
 
+def answers(folder, targets, tasks, weighted, divisors):
+    """What a model of prompts makes of its logits, in the words of its card."""
+    rows = json.loads((folder / "expected.json").read_text())
+    for row in rows:
+        parts = dict(zip(targets, torch.tensor(row["numbers"], dtype=torch.float64).split(list(targets.values()))))
+        found = {}
+        for name, logits in parts.items():
+            shares = torch.softmax(logits, 0).tolist()
+            if name == "task_type":
+                (first, second) = sorted(range(len(shares)), key=lambda task: -shares[task])[:2]
+                found["task_type_1"] = tasks[str(first)]
+                found["task_type_2"] = tasks[str(second)] if round(shares[second], 3) >= 0.1 else "NA"
+                found["task_type_prob"] = round(shares[first], 3)
+            else:
+                found[name] = round(sum(share * weight for share, weight in zip(shares, weighted[name])) / divisors[name], 4)
+        if found["number_of_few_shots"] < 0.05:
+            found["number_of_few_shots"] = 0.0
+        found["prompt_complexity_score"] = round(
+            0.35 * found["creativity_scope"] + 0.25 * found["reasoning"] + 0.15 * found["constraint_ct"]
+            + 0.15 * found["domain_knowledge"] + 0.05 * found["contextual_knowledge"] + 0.05 * found["number_of_few_shots"], 5)
+        row["answers"] = found
+    (folder / "expected.json").write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n")
+
+
 def mean(states, mask):
     mask = mask.unsqueeze(-1).float()
     return (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
@@ -219,13 +243,19 @@ def main(root):
     base = DebertaV2Config(**sizes(grams), **deberta)
     wrapped(root, "wrapped-labels", base, grams, 14, {"id2label": {"0": "High", "1": "Low", "2": "Medium"}},
             lambda states, mask, heads: heads["fc"](states[:, 0]), {"fc": 3}, "model.")
-    targets = {"task_type": 3, "creativity_scope": 3, "number_of_few_shots": 2}
-    own = {"target_sizes": targets, "task_type_map": {"0": "Open QA", "1": "Code Generation", "2": "Other"},
-           "weights_map": {"creativity_scope": [2, 1, 0], "number_of_few_shots": [0, 1]},
-           "divisor_map": {"creativity_scope": 2, "number_of_few_shots": 1}}
+    targets = {"task_type": 4, "creativity_scope": 3, "reasoning": 2, "contextual_knowledge": 2, "number_of_few_shots": 6,
+               "domain_knowledge": 4, "no_label_reason": 1, "constraint_ct": 2}
+    weighted = {"creativity_scope": [2, 0, 1], "reasoning": [0, 1], "contextual_knowledge": [0, 1],
+                "number_of_few_shots": [0, 1, 2, 3, 4, 5], "domain_knowledge": [3, 1, 2, 0], "no_label_reason": [0],
+                "constraint_ct": [1, 0]}
+    divisors = {"creativity_scope": 2, "reasoning": 1, "contextual_knowledge": 1, "number_of_few_shots": 1,
+                "domain_knowledge": 3, "no_label_reason": 1, "constraint_ct": 1}
+    tasks = {"0": "Open QA", "1": "Code Generation", "2": "Chatbot", "3": "Other"}
+    own = {"target_sizes": targets, "task_type_map": tasks, "weights_map": weighted, "divisor_map": divisors}
     layers = {f"head_{place}.fc": n for place, n in enumerate(targets.values())}
     wrapped(root, "wrapped-prompts", base, grams, 15, own, lambda states, mask, heads: torch.cat(
         [heads[key.replace(".", "_")](mean(states, mask)) for key in layers], 1), layers, "backbone.")
+    answers(root / "wrapped-prompts", targets, tasks, weighted, divisors)
 
 
 if __name__ == "__main__":

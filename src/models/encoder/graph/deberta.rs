@@ -56,7 +56,9 @@ struct DistanceTerms {
 fn distance_terms(config: &Json) -> Result<DistanceTerms> {
     let terms: Vec<&str> = match config.get("pos_att_type") {
         Some(value) if value.is_string() => value.as_str().unwrap_or_default().split('|').collect(),
-        Some(value) => value.as_array().map(|terms| terms.iter().filter_map(|term| term.as_str()).collect()).unwrap_or_default(),
+        Some(value) => {
+            value.as_array().map(|terms| terms.iter().filter_map(|term| term.as_str()).collect()).unwrap_or_default()
+        }
         None => Vec::new(),
     };
     let terms: Vec<&str> = terms.into_iter().map(str::trim).filter(|term| !term.is_empty()).collect();

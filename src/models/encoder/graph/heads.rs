@@ -72,7 +72,13 @@ pub fn classifier(builder: &mut Builder, backbone: &Backbone, states: &Value, n_
     Ok(once(builder, &logits))
 }
 
-fn modernbert_classifier(builder: &mut Builder, config: &Json, token: &Value, hidden: usize, n_labels: usize) -> Result<Value> {
+fn modernbert_classifier(
+    builder: &mut Builder,
+    config: &Json,
+    token: &Value,
+    hidden: usize,
+    n_labels: usize,
+) -> Result<Value> {
     let inner = if config.flag_or("classifier_bias", false)? {
         builder.linear_once(token, "head.dense", hidden, hidden)?
     } else {
@@ -84,7 +90,13 @@ fn modernbert_classifier(builder: &mut Builder, config: &Json, token: &Value, hi
 }
 
 /// One linear layer on the first token: the wrapper of NVIDIA's classifiers, whose dropout does nothing here.
-pub fn linear_on_first(builder: &mut Builder, states: &Value, name: &str, hidden: usize, n_labels: usize) -> Result<Value> {
+pub fn linear_on_first(
+    builder: &mut Builder,
+    states: &Value,
+    name: &str,
+    hidden: usize,
+    n_labels: usize,
+) -> Result<Value> {
     let token = first(builder, states);
     let token = twice(builder, &token);
     let logits = builder.linear_once(&token, name, hidden, n_labels)?;
@@ -92,12 +104,17 @@ pub fn linear_on_first(builder: &mut Builder, states: &Value, name: &str, hidden
 }
 
 /// Several linear layers on the mean of all tokens, their logits side by side.
-pub fn linears_on_mean(builder: &mut Builder, states: &Value, hidden: usize, heads: &[(String, usize)]) -> Result<Value> {
+pub fn linears_on_mean<'l>(
+    builder: &mut Builder,
+    states: &Value,
+    hidden: usize,
+    layers: impl Iterator<Item = (&'l str, usize)>,
+) -> Result<Value> {
     let mean = pooled(builder, states, Pooling::Mean);
     let mean = twice(builder, &mean);
     let mut logits = Vec::new();
-    for (name, n_out) in heads {
-        logits.push(builder.linear_once(&mean, name, hidden, *n_out)?);
+    for (name, n_out) in layers {
+        logits.push(builder.linear_once(&mean, name, hidden, n_out)?);
     }
     let logits: Vec<&Value> = logits.iter().collect();
     let logits = builder.graph.node("Concat", &logits, &[("axis", Attribute::Int(1))]);

@@ -1,11 +1,11 @@
 //! What the families are made of: embeddings, linear layers, norms and attention, as nodes of a graph.
 
 use super::Shape;
+use crate::Result;
 use crate::models::encoder::files::Json;
 use crate::models::encoder::inputs::Input;
 use crate::models::encoder::onnx::{Attribute, Graph, Value};
 use crate::models::encoder::weights::{Layout, Placed, Weights};
-use crate::Result;
 use std::collections::BTreeMap;
 
 /// The table of words, in all families but ModernBERT.

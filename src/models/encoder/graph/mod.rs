@@ -137,9 +137,15 @@ impl Backbone {
             None => {
                 let prefixes = family.prefixes().iter();
                 let found = prefixes.copied().find(|prefix| weights.has(&format!("{prefix}{first}")));
-                found.ok_or_else(|| {
-                    Error::Data(format!("{}: tensor {first:?} is missing: is this a {} model?", weights.shown(), family.name()))
-                })?.to_string()
+                found
+                    .ok_or_else(|| {
+                        Error::Data(format!(
+                            "{}: tensor {first:?} is missing: is this a {} model?",
+                            weights.shown(),
+                            family.name()
+                        ))
+                    })?
+                    .to_string()
             }
         };
         Ok(Backbone { shape, prefix, config: config.clone() })

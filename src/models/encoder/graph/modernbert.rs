@@ -128,6 +128,7 @@ fn rotated(builder: &mut Builder, x: &Value, cosines: &Value, sines: &Value, sha
 
 /// Some columns of the last axis.
 fn part(builder: &mut Builder, x: &Value, begin: usize, end: usize) -> Value {
-    let (begin, end, axis) = (builder.graph.ints(&[begin as i64]), builder.graph.ints(&[end as i64]), builder.graph.ints(&[-1]));
+    let (begin, end, axis) =
+        (builder.graph.ints(&[begin as i64]), builder.graph.ints(&[end as i64]), builder.graph.ints(&[-1]));
     builder.node("Slice", &[x, &begin, &end, &axis])
 }
