@@ -15,6 +15,7 @@ const DOCUMENTS: [&str; 13] = [
     "docs/coming-from.md",
     "docs/cookbook.md",
     "docs/cql.md",
+    "docs/encoders.md",
     "docs/files.md",
     "docs/gpu.md",
     "docs/library.md",

@@ -110,10 +110,10 @@ impl Model for EncoderCall {
         let (at_once, work_bytes) = (room.most_rows(width), room.work_bytes(usize::MAX, width));
         let notes = vec![
             format!(
-                "{:.1} MFLOP a token, and as much again for each {:.0} tokens that it is compared with; {FLOPS_PER_SECOND:.0e} a \
-                 second are assumed",
+                "{:.1} MFLOP a token and {:.1} kFLOP more for each token beside it; {:.0} GFLOP/s a core are assumed",
                 encoder.flops_per_token / 1e6,
-                encoder.flops_per_token / (encoder.flops(1) - encoder.flops_per_token).max(1.0),
+                (encoder.flops(1) - encoder.flops_per_token) / 1e3,
+                FLOPS_PER_SECOND / 1e9,
             ),
             format!(
                 "reads the first {} tokens of a text; {at_once} rows of them at once take {:.1} MB on each thread, the weights \

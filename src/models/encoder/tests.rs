@@ -238,7 +238,7 @@ fn a_folder_that_is_not_a_sound_model_is_refused_by_name() {
         ),
         (
             refusal("bert-embed", |folder| edit(folder, "config.json", "intermediate_size", 64.into())),
-            "has shape [32]; the configuration asks for [64]",
+            "has shape [32, 16]; the configuration asks for [64, 16]",
         ),
         (
             refusal("bert-embed", |folder| edit(folder, "config.json", "num_attention_heads", 3.into())),
