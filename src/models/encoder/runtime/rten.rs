@@ -6,11 +6,12 @@
 use super::Runtime;
 use crate::models::encoder::inputs::{Input, Tensor};
 use crate::models::encoder::onnx::WEIGHTS;
+use crate::models::idle::Idle;
 use crate::{Error, Result};
 use ::rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 use rten_tensor::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A model that rten has loaded.
 pub struct Rten {
@@ -18,8 +19,8 @@ pub struct Rten {
     /// By name.
     inputs: BTreeMap<String, NodeId>,
     output: NodeId,
-    /// Pools of one thread each, that no call has at the moment.
-    idle: Mutex<Vec<Arc<ThreadPool>>>,
+    /// Pools of one thread each.
+    threads: Idle<Arc<ThreadPool>>,
 }
 
 impl Rten {
@@ -34,12 +35,7 @@ impl Rten {
         let name = |id: &NodeId| Some((model.node_info(*id)?.name()?.to_string(), *id));
         let inputs = model.input_ids().iter().filter_map(name).collect();
         let output = model.node_id(output).map_err(|_| refused(format!("it has no output {output:?}")))?;
-        Ok(Rten { model, inputs, output, idle: Mutex::default() })
-    }
-
-    fn thread(&self) -> Arc<ThreadPool> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)))
+        Ok(Rten { model, inputs, output, threads: Idle::new() })
     }
 }
 
@@ -55,10 +51,11 @@ impl Runtime for Rten {
             };
             given.push((*id, value.into()));
         }
-        let thread = self.thread();
-        let options = RunOptions::default().with_thread_pool(Some(thread.clone()));
-        let outputs = self.model.run_n(given, [self.output], Some(options));
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        let one_thread = || Arc::new(ThreadPool::with_num_threads(1));
+        let outputs = self.threads.with(one_thread, |thread| {
+            let options = RunOptions::default().with_thread_pool(Some(thread.clone()));
+            self.model.run_n(given, [self.output], Some(options))
+        });
         let [output] = outputs.map_err(|error| Error::Data(format!("a model failed in rten: {error}")))?;
         let output: rten_tensor::Tensor<f32> =
             output.try_into().map_err(|_| Error::Data("a model's output is not a tensor of numbers".into()))?;
