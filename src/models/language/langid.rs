@@ -5,7 +5,7 @@
 //! ```
 //! A naive Bayes classifier over 7,480 n-grams of up to four bytes (Lui and Baldwin, "langid.py: An Off-the-shelf Language
 //! Identification Tool", ACL 2012). The automaton finds them all in one walk over the text; white space and case are left as
-//! they are. `langid.zst` holds the model, its weights in half precision; `langid.LICENSE` says whose it is.
+//! they are. `langid.zst` holds the model, its weights in half precision (`make.py` makes it); `langid.LICENSE` says whose it is.
 //!
 //! Invariant: a text's scores depend on that text alone.
 //! Not here: codes as users write them, and models of other kinds (`mod.rs`).

@@ -28,14 +28,17 @@ const TEXT: Param = Param::text("text", "the document");
 const MODEL: Param = Param::text("model", "`langid`, which is built in, or a fastText model as `lid.176.ftz`")
     .default(Literal::Text(BUILT_IN));
 
+/// Measured on web pages, most of them of one to five kilobytes.
+const LANGID_COST: Cost = Cost::ns_per_byte(15.0).and_ns_per_row(10_000.0);
+
 fn lang() -> OpSpec {
     OpSpec {
         name: "lang",
         family: Family::Language,
         summary: "the language of a text, as an ISO 639-1 code",
         details: "The built-in model is langid.py's (BSD), which knows 97 languages by n-grams of bytes. On documentation in 38 \
-                  languages, 3,959 pages of the web, it names the language of 97.3 % as their folders do (lid.176.ftz: see \
-                  `docs/models.md`). Norwegian is `no`, as fastText says; Nynorsk is `nn`. With `model => 'lid.176.ftz'` (or \
+                  languages, 3,959 pages of the web, it names the language of 97.3 % as their folders do \
+                  (`docs/models.md`). Norwegian is `no`, as fastText says; Nynorsk is `nn`. With `model => 'lid.176.ftz'` (or \
                   `.bin`, GlotLID, OpenLID…) the code is the label of that model, as it stands in the file: `en`, `eng_Latn`. \
                   Line feeds count as spaces. A text in which nothing tells languages apart gives NULL.",
         params: const { &[TEXT, MODEL] },
@@ -49,7 +52,7 @@ fn lang() -> OpSpec {
             ]
         },
         effects: Effects::PURE,
-        cost: Cost::ns_per_byte(0.0),
+        cost: LANGID_COST,
         cpu: code(|_| Gives::Code),
         gpu: Gpu::No("an automaton takes one byte after the other"),
     }
@@ -68,7 +71,7 @@ fn lang_score() -> OpSpec {
         returns: Returns::Opened("DOUBLE"),
         examples: const { &[Example::of("lang_score('The quick brown fox jumps over the lazy dog.') > 0.5", "true")] },
         effects: Effects::PURE,
-        cost: Cost::ns_per_byte(0.0),
+        cost: LANGID_COST,
         cpu: code(|_| Gives::Score),
         gpu: Gpu::No("an automaton takes one byte after the other"),
     }
@@ -84,7 +87,7 @@ fn lang_top() -> OpSpec {
         returns: Returns::Opened("STRUCT<lang TEXT, score DOUBLE>[]"),
         examples: const { &[Example::of("lang_top('Det er en kort setning på norsk.', 2)[1]['lang']", "'no'")] },
         effects: Effects::PURE,
-        cost: Cost::ns_per_byte(0.0),
+        cost: LANGID_COST,
         cpu: code(|args| Gives::Top { k: args.count("k") }),
         gpu: Gpu::No("an automaton takes one byte after the other"),
     }
@@ -152,7 +155,7 @@ impl Model for Call {
             By::FastText(opened) => opened.facts(setting),
             By::Langid(model) => {
                 let title = format!("langid, {} languages, built in", model.names().len());
-                let mut facts = ModelFacts::on_cpu(title, Cost::ns_per_byte(15.0).and_ns_per_row(10_000.0));
+                let mut facts = ModelFacts::on_cpu(title, LANGID_COST);
                 facts.held_bytes = model.memory_bytes();
                 facts
             }

@@ -53,6 +53,7 @@ pub(super) struct Pieces {
     user_defined: Option<Trie>,
     /// The score of a character that no piece has: below all others.
     pub(super) unknown_score: f32,
+    /// Of normal pieces, and not below 0, as the reference has it.
     greatest_score: f32,
 }
 
@@ -72,7 +73,7 @@ impl Pieces {
         let is_normal = |piece: &&Piece| piece.kind == PieceKind::Normal;
         let scores = || pieces.iter().filter(is_normal).map(|piece| piece.score);
         let unknown_score = scores().fold(f32::MAX, f32::min) - UNKNOWN_PENALTY;
-        let greatest_score = scores().fold(f32::MIN, f32::max);
+        let greatest_score = scores().fold(f32::MIN_POSITIVE, f32::max);
         let texts = |is_wanted: fn(PieceKind) -> bool| {
             let wanted =
                 pieces.iter().enumerate().filter(move |(_, piece)| is_wanted(piece.kind) && !piece.text.is_empty());

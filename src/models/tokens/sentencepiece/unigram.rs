@@ -6,7 +6,7 @@ use super::{Segment, char_bytes};
 /// The best way to a place in the text.
 #[derive(Debug, Clone, Copy)]
 struct Way {
-    score: f64,
+    score: f32,
     /// The bytes of its last piece; 0 where no way leads.
     n_bytes: u32,
     is_known: bool,
@@ -18,7 +18,7 @@ pub(super) fn segment(text: &[u8], pieces: &Pieces) -> Vec<Segment> {
     while at < text.len() {
         let so_far = ways[at].score;
         let one = char_bytes(text[at]).min(text.len() - at);
-        let mut take = |n_bytes: usize, score: f64, is_known: bool| {
+        let mut take = |n_bytes: usize, score: f32, is_known: bool| {
             let way = &mut ways[at + n_bytes];
             // Of equal scores the first stays.
             if way.n_bytes == 0 || score > way.score {
@@ -28,12 +28,12 @@ pub(super) fn segment(text: &[u8], pieces: &Pieces) -> Vec<Segment> {
         let mut has_one = false;
         for (n_bytes, piece) in pieces.beginning(&text[at..]) {
             if !piece.is_unused {
-                take(n_bytes, so_far + f64::from(pieces.score(piece, n_bytes)), true);
+                take(n_bytes, so_far + pieces.score(piece, n_bytes), true);
                 has_one |= n_bytes == one;
             }
         }
         if !has_one {
-            take(one, so_far + f64::from(pieces.unknown_score), false);
+            take(one, so_far + pieces.unknown_score, false);
         }
         at += one;
     }
