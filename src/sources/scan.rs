@@ -83,6 +83,10 @@ impl From<Range<usize>> for SplitShare {
     }
 }
 
+/// What an allocator keeps of the blocks, columns and threads of a partition that are gone, in blocks: measured with sixteen
+/// partitions of JSON Lines, which took 15 MB each with blocks of 1 MB.
+const N_KEPT_BLOCKS: usize = 9;
+
 /// What reading holds for a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanBuffers {
@@ -165,7 +169,7 @@ impl FileScanExec {
     /// What reading holds for each partition.
     pub fn buffers(&self) -> ScanBuffers {
         // Those that wait, one that is filled, one that is decoded, and what comes of it.
-        let n_blocks = capacity(&self.table, 1).units + 3;
+        let n_blocks = capacity(&self.table, 1).units + 3 + N_KEPT_BLOCKS;
         let window_bytes = self.table.input.files.iter().map(window_bytes_of).max().unwrap_or(0);
         ScanBuffers { n_blocks, block_bytes: self.table.batch_bytes, window_bytes }
     }

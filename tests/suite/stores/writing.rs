@@ -302,7 +302,8 @@ fn what_cannot_be_done_in_a_store_is_refused_with_a_way_out() {
     documents(&folder, 100);
     upload(&server, &folder.path().join("in"), "bucket/in");
     let text = "FROM 'in/*.jsonl' |> INTO 's3://bucket/out/'";
-    let told = finish(command(&folder, &server, &["query", "-q", "--shard", "1/2", "-e", text])).wrong();
+    let in_splits = format!("SET blocksize = '4kB'; {text}");
+    let told = finish(command(&folder, &server, &["query", "-q", "--shard", "1/2", "-e", &in_splits])).wrong();
     assert!(told.contains("name an output on this machine"), "{told}");
     assert_eq!(server.names("bucket/out"), [""; 0]);
     for location in ["hf://datasets/a/b/out/", "https://host/out.jsonl"] {
