@@ -15,6 +15,7 @@
 //! Not here: verbs that look at more than one row (dedup, sample), and presets, which are CQL.
 
 mod call;
+pub(crate) mod charset;
 mod code;
 pub(crate) mod dedup;
 mod device_tables;

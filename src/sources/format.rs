@@ -9,7 +9,7 @@ use super::csv::SeenBlocks;
 use super::discover::SourceFile;
 use super::encoded::ReaderForm;
 use super::held::HeldHeads;
-use super::line_counts::LineCounts;
+use super::line_counts::{CountPiece, LineCounts, count_lines};
 use super::line_fields::LineFields;
 use super::lines::{Block, MAX_LINE_BYTES};
 use super::long_lines::LongLines;
@@ -19,6 +19,7 @@ use super::queue::{Cancelled, UnitSender};
 use super::rejects::{Reject, RejectKind, RejectLog};
 use super::spec::Compression;
 use super::split::{Extent, Piece, Splits};
+use super::warc::RecordBlock;
 use super::warm::{MAX_WARM, WarmFiles};
 use crate::sinks::is_of_output;
 use crate::store::{FoundObject, Stat, StoredFile, is_remote, most_of_free_memory, object, outage, stat};
@@ -38,6 +39,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) enum Unit {
     /// Whole lines of one piece.
     Lines(Block),
+    /// Whole records of one piece of a crawl.
+    Records(RecordBlock),
     /// Whole small files, each a piece.
     Texts(Vec<(usize, Vec<u8>)>),
     /// A piece that its decoder opens itself.
@@ -57,6 +60,7 @@ impl Unit {
     pub fn memory_bytes(&self) -> usize {
         match self {
             Unit::Lines(block) => block.data.len(),
+            Unit::Records(block) => block.data.len(),
             Unit::Texts(texts) => texts.iter().map(|(_, text)| text.len()).sum(),
             Unit::Piece(_) | Unit::RowGroup { .. } => 0,
         }
@@ -146,6 +150,11 @@ pub(crate) trait FormatReader: Debug + Send + Sync {
         None
     }
 
+    /// How the rows of a piece are counted, whatever becomes of them.
+    fn count_piece(&self) -> CountPiece {
+        count_lines
+    }
+
     /// Decodes one unit. The batches hold the columns `scan.projection`, in that order.
     fn decode(&self, unit: Unit, scan: &Scan) -> Result<RowsIter>;
 }
@@ -192,6 +201,8 @@ pub(crate) struct Input {
     pub splits: Splits,
     /// How many lines the pieces have, where that is known.
     pub counts: LineCounts,
+    /// How they are counted.
+    pub count_piece: CountPiece,
     /// What separates the fields of records that may hold line feeds, if the files have such.
     pub delimiter: Option<u8>,
     pub seen_blocks: SeenBlocks,
@@ -238,9 +249,15 @@ impl Input {
             stdin: None,
             splits: Splits { pieces, ranges },
             counts: LineCounts::default(),
+            count_piece: count_lines,
             delimiter: None,
             seen_blocks: SeenBlocks::default(),
         }
+    }
+
+    /// Takes what a reader knows of its files.
+    pub fn follow(&mut self, reader: &dyn FormatReader) {
+        (self.delimiter, self.count_piece) = (reader.delimiter(), reader.count_piece());
     }
 
     /// The file that a piece is of.
@@ -275,6 +292,18 @@ impl Input {
         };
         self.check_not_replaced(piece)?;
         Ok(opened)
+    }
+
+    /// Opens the file of a piece as it is on disk, for a format that finds its way in packed files by itself.
+    pub fn open_file(&self, piece: usize) -> Result<io::Result<StoredFile>> {
+        let source = self.file_of(piece);
+        self.warm_after(piece);
+        let opened = self.warm.take(piece).map_or_else(|| source.open(), Ok);
+        self.check_not_replaced(piece)?;
+        Ok(opened.map(|file| match self.splits.pieces[piece].extent {
+            Extent::Bytes { start, end } => file.within(start, end).from(0),
+            _ => file,
+        }))
     }
 
     /// Fails if another run has replaced the output that a file is part of. Asked after a file is opened: rows of both

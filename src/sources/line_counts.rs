@@ -18,6 +18,9 @@ pub(crate) struct LineCount {
     pub bytes: u64,
 }
 
+/// Counts the rows of a piece.
+pub(crate) type CountPiece = fn(&Input, usize) -> Result<LineCount>;
+
 /// What is known of the pieces.
 #[derive(Debug, Default)]
 pub(crate) struct LineCounts(Mutex<HashMap<usize, LineCount>>);
@@ -50,16 +53,22 @@ impl LineCounts {
         if let Some(count) = known {
             return Ok(count);
         }
-        let mut count = LineCount::default();
-        if let Ok(mut opened) = input.open(piece)? {
-            let mut buffer = vec![0; 256 << 10];
-            // What cannot be read is no lines here either; the scan of that piece says what is wrong with it.
-            while let Ok(n_bytes @ 1..) = opened.stream.read(&mut buffer) {
-                count.lines += memchr::memchr_iter(b'\n', &buffer[..n_bytes]).count() as u64;
-                count.bytes += n_bytes as u64;
-            }
-        }
+        let count = (input.count_piece)(input, piece)?;
         self.learn(piece, count);
         Ok(count)
     }
+}
+
+/// The line feeds of a piece.
+pub(super) fn count_lines(input: &Input, piece: usize) -> Result<LineCount> {
+    let mut count = LineCount::default();
+    if let Ok(mut opened) = input.open(piece)? {
+        let mut buffer = vec![0; 256 << 10];
+        // What cannot be read is no lines here either; the scan of that piece says what is wrong with it.
+        while let Ok(n_bytes @ 1..) = opened.stream.read(&mut buffer) {
+            count.lines += memchr::memchr_iter(b'\n', &buffer[..n_bytes]).count() as u64;
+            count.bytes += n_bytes as u64;
+        }
+    }
+    Ok(count)
 }

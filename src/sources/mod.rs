@@ -42,6 +42,7 @@ mod table;
 mod tests;
 mod text;
 mod text_bytes;
+mod warc;
 mod warm;
 mod widen;
 
@@ -94,7 +95,7 @@ pub fn open(spec: &SourceSpec, config: &Config) -> Result<FileTable> {
     let learn = || sample(&input, config.sample_bytes, max_held_bytes);
     let sample = is_sampled(spec, format).then(learn).transpose()?;
     let reader = reader(spec, format, &input.files, sample.as_ref())?;
-    input.delimiter = reader.delimiter();
+    input.follow(reader.as_ref());
     let size = SplitSize {
         block_bytes: spec.options.block_bytes.unwrap_or(config.block_bytes),
         max_files: spec.options.max_files.or(config.max_files),
@@ -163,6 +164,7 @@ fn reader(
     Ok(match (format, &spec.options.columns) {
         (Format::JsonLines, Some(columns)) => Arc::new(json::JsonReader::declared(columns)),
         (Format::JsonLines, None) => Arc::new(json::JsonReader::infer(sample.ok_or_else(no_sample)?)),
+        (Format::Warc | Format::Wet, _) => Arc::new(warc::WarcReader::of_types(&spec.options.record_types(format))),
         (Format::Text, _) => Arc::new(text::TextReader { unit: spec.options.unit }),
         (Format::Csv | Format::Tsv, Some(columns)) => {
             Arc::new(csv::CsvReader::declared(format, &spec.options, columns))

@@ -46,6 +46,8 @@ pub enum RejectKind {
     TooSlow,
     /// An expression of the query has no value for it: a division by zero, a cast of what is no number.
     ExpressionFailed,
+    /// A record of a crawl that is not written as it should be, or breaks off.
+    BrokenRecord,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
     /// A row that fits no GPU, in a run that insists on one.
@@ -65,6 +67,7 @@ impl fmt::Display for RejectKind {
             RejectKind::OperatorFailed => "operator failed",
             RejectKind::TooSlow => "took too long",
             RejectKind::ExpressionFailed => "expression failed",
+            RejectKind::BrokenRecord => "broken record",
             RejectKind::Unreadable => "unreadable file",
             RejectKind::TooLargeForGpu => "too large for the GPU",
         })

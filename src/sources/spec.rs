@@ -42,6 +42,8 @@ pub struct SourceOptions {
     pub header: Option<bool>,
     /// What one document of a text file is.
     pub unit: TextUnit,
+    /// The types of WARC records that become rows; `None`: those that the format is about.
+    pub record_types: Option<Vec<String>>,
     /// Bytes on disk that are read as one split; `None`: as the session's setting `blocksize` says.
     pub block_bytes: Option<NonZeroUsize>,
     /// The most files in one split; `None`: as the session's setting `files_per_partition` says.
@@ -65,6 +67,10 @@ pub enum Format {
     Arrow,
     /// Plain text.
     Text,
+    /// A crawl: what servers answered.
+    Warc,
+    /// The texts that Common Crawl makes of a crawl.
+    Wet,
 }
 
 /// How the bytes of a file are packed.
@@ -106,7 +112,7 @@ pub struct ColumnSpec {
 type Apply = fn(&mut SourceOptions, &str) -> Result<(), String>;
 
 /// Each option's name and how it is set; the one list that checks and help read.
-const OPTIONS: [(&str, Apply); 8] = [
+const OPTIONS: [(&str, Apply); 9] = [
     ("format", |options, value| {
         options.format = Some(Format::parse(value)?);
         Ok(())
@@ -137,6 +143,10 @@ const OPTIONS: [(&str, Apply); 8] = [
             "line" => TextUnit::Line,
             _ => return Err(format!("`{value}` is not a unit of text; write 'file' or 'line'")),
         };
+        Ok(())
+    }),
+    ("record_types", |options, value| {
+        options.record_types = Some(parse_record_types(value)?);
         Ok(())
     }),
     ("blocksize", |options, value| {
@@ -170,8 +180,16 @@ impl SourceOptions {
     }
 }
 
+impl SourceOptions {
+    /// The types of WARC records that become rows.
+    pub(super) fn record_types(&self, format: Format) -> Vec<String> {
+        let usual = if format == Format::Wet { "conversion" } else { "response" };
+        self.record_types.clone().unwrap_or_else(|| vec![usual.to_string()])
+    }
+}
+
 /// File endings and the format each one means.
-const ENDINGS: [(&str, Format); 11] = [
+const ENDINGS: [(&str, Format); 13] = [
     ("jsonl", Format::JsonLines),
     ("ndjson", Format::JsonLines),
     ("json", Format::JsonLines),
@@ -183,6 +201,8 @@ const ENDINGS: [(&str, Format); 11] = [
     ("arrow", Format::Arrow),
     ("feather", Format::Arrow),
     ("ipc", Format::Arrow),
+    ("warc", Format::Warc),
+    ("wet", Format::Wet),
 ];
 
 impl Format {
@@ -194,6 +214,8 @@ impl Format {
             "tsv" => Ok(Format::Tsv),
             "arrow" => Ok(Format::Arrow),
             "text" | "txt" => Ok(Format::Text),
+            "warc" => Ok(Format::Warc),
+            "wet" => Ok(Format::Wet),
             other => {
                 let help = did_you_mean(other, Format::NAMES).map(|help| format!("; {help}")).unwrap_or_default();
                 Err(format!("`{name}` is not a format; there are {}{help}", Format::NAMES.join(", ")))
@@ -202,7 +224,7 @@ impl Format {
     }
 
     /// The formats as a query names them.
-    pub const NAMES: [&'static str; 6] = ["jsonl", "parquet", "csv", "tsv", "arrow", "text"];
+    pub const NAMES: [&'static str; 8] = ["jsonl", "parquet", "csv", "tsv", "arrow", "text", "warc", "wet"];
 
     /// The format that a file's name tells, compression endings aside: `a.jsonl.gz` is JSON Lines.
     pub fn of_file_name(name: &str) -> Option<Self> {
@@ -222,6 +244,8 @@ impl fmt::Display for Format {
             Format::Tsv => "tsv",
             Format::Arrow => "arrow",
             Format::Text => "text",
+            Format::Warc => "warc",
+            Format::Wet => "wet",
         })
     }
 }
@@ -265,6 +289,21 @@ fn parse_delimiter(value: &str) -> Result<u8, String> {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err(format!("`{value}` is not a delimiter; it is one ASCII character, such as ';' or '\\t'")),
     }
+}
+
+/// `response, resource`, or `all`.
+fn parse_record_types(value: &str) -> Result<Vec<String>, String> {
+    const TYPES: [&str; 9] =
+        ["all", "continuation", "conversion", "metadata", "request", "resource", "response", "revisit", "warcinfo"];
+    let names = value.split(',').map(|name| name.trim().to_ascii_lowercase());
+    let known = |name: String| match TYPES.contains(&name.as_str()) {
+        true => Ok(name),
+        false => {
+            let help = did_you_mean(&name, TYPES).map(|help| format!("; {help}")).unwrap_or_default();
+            Err(format!("`{name}` is not a type of WARC records; there are {}{help}", TYPES.join(", ")))
+        }
+    };
+    names.map(known).collect()
 }
 
 /// `id BIGINT, "full name" VARCHAR`.
@@ -321,9 +360,14 @@ mod tests {
         let mut options = SourceOptions::default();
         let refused = options.set("compresion", "gzip");
         assert_eq!(refused, Err(SettingError::Unknown { help: Some("did you mean `compression`?".into()) }));
-        for (name, value) in
-            [("format", "xml"), ("unit", "page"), ("delimiter", ";;"), ("columns", "id"), ("header", "y")]
-        {
+        for (name, value) in [
+            ("format", "xml"),
+            ("unit", "page"),
+            ("delimiter", ";;"),
+            ("columns", "id"),
+            ("header", "y"),
+            ("record_types", "response,page"),
+        ] {
             assert!(matches!(options.set(name, value), Err(SettingError::Value(_))), "{name} = {value}");
         }
         assert_eq!(options, SourceOptions::default());

@@ -148,7 +148,8 @@ impl FileTable {
         let (splits, files) = self.input.splits.of_files(|file| is_wanted(&self.input.files[file].name));
         let files = files.into_iter().map(|file| self.input.files[file].clone()).collect();
         let mut input = Input::new(files, self.input.compression, self.input.adapt);
-        (input.splits, input.delimiter) = (splits, self.input.delimiter);
+        input.splits = splits;
+        input.follow(self.reader.as_ref());
         FileTable { input: Arc::new(input), ..self.clone() }
     }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// The host, in lower case. Empty if there is none.
-pub(super) fn host(url: &str) -> Cow<'_, str> {
+pub(in crate::ops) fn host(url: &str) -> Cow<'_, str> {
     let host = written_host(url);
     if host.chars().any(char::is_uppercase) { Cow::Owned(host.to_lowercase()) } else { Cow::Borrowed(host) }
 }

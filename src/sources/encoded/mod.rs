@@ -27,6 +27,7 @@ use super::spec::{Compression, Format, TextUnit};
 use super::split::{Piece, Splits};
 use super::table::{ExtraColumns, FileTable};
 use super::text::TextReader;
+use super::warc::WarcReader;
 use crate::store::{is_remote, stat};
 use crate::{Error, Result};
 use arrow::datatypes::SchemaRef;
@@ -93,6 +94,9 @@ pub(crate) enum ReaderForm {
     Text {
         unit: TextUnit,
     },
+    Warc {
+        types: Vec<String>,
+    },
 }
 
 impl ReaderForm {
@@ -106,6 +110,7 @@ impl ReaderForm {
             }
             (Format::Parquet, ReaderForm::Columns { columns, names }) => Arc::new(ParquetReader::known(columns, names)),
             (Format::Arrow, ReaderForm::Columns { columns, names }) => Arc::new(IpcReader::known(columns, names)),
+            (Format::Warc | Format::Wet, ReaderForm::Warc { types }) => Arc::new(WarcReader::of_types(&types)),
             (Format::Text, ReaderForm::Text { unit }) => Arc::new(TextReader { unit }),
             (format, form) => return Err(Error::Data(format!("an encoded scan of {format} has the reader {form:?}"))),
         })
@@ -178,7 +183,7 @@ impl FileScanExec {
         let reader = form.reader.reader(form.format)?;
         let mut input = Input::new(form.files, form.compression, super::adaptation(form.format));
         input.splits = Splits { pieces: form.pieces, ranges: form.splits };
-        input.delimiter = reader.delimiter();
+        input.follow(reader.as_ref());
         let table = FileTable::with_folders(form.location, form.format, input, reader, form.batch_bytes, form.folders)
             .with_extra(form.extra);
         let filters = form.filters.into_iter().map(FilterForm::filter).collect::<Result<Vec<_>>>()?;

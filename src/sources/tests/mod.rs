@@ -8,6 +8,7 @@ mod formats;
 mod json;
 mod round_trip;
 mod scan;
+mod warc;
 
 use super::*;
 use arrow::array::{Array, AsArray, RecordBatch};
