@@ -3,6 +3,7 @@
 
 mod suite {
     mod alone;
+    mod asserts;
     mod chains;
     mod cli;
     mod cli_texts;

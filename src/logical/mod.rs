@@ -15,6 +15,7 @@
 mod blame;
 mod bounded_results;
 mod catalog;
+mod charset;
 mod column_names;
 mod comparisons;
 mod constant;
@@ -48,6 +49,7 @@ mod verbs;
 
 pub use bounded_results::bounded;
 pub use catalog::{Lets, Relations, number_of, option_error};
+pub use charset::charset_udfs;
 pub use constant::simplified;
 pub use functions::{OperatorCall, is_operator, scalar_udf};
 pub use hint::gpu_share;

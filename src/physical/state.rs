@@ -12,7 +12,7 @@ use super::{
 use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::exec::DocumentTimeout;
-use crate::logical::{bounded, hint_udfs, scalar_udf, sweep_udaf};
+use crate::logical::{bounded, charset_udfs, hint_udfs, scalar_udf, sweep_udaf};
 use crate::ops::Registry;
 use crate::optimizer::{
     ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, JoinColumnSubqueries, KeepAboveTotals,
@@ -156,6 +156,7 @@ fn build(
     functions.iter_mut().for_each(|function| *function = bounded(Arc::clone(function)));
     functions.extend(operators.iter().map(|operator| Arc::new(scalar_udf(operator.clone()))));
     functions.extend(hint_udfs());
+    functions.extend(charset_udfs());
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(sweep_udaf()));
     Ok(builder.with_physical_optimizer_rules(physical_rules(config, operators, hardware)).build())
 }

@@ -45,7 +45,7 @@ pub(super) fn own_word(rule: Rule) -> Option<&'static str> {
 }
 
 /// Verbs that are part of the language and not of this version.
-pub const LATER_VERBS: &[&str] = &["SPLIT", "BLEND", "TOKENIZE"];
+pub const LATER_VERBS: &[&str] = &["BLEND", "TOKENIZE"];
 
 /// Verbs whose keyword, standing after a complete operand, shows that a `|>` was forgotten: those that no expression and no
 /// source has a use for.

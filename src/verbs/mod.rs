@@ -7,15 +7,18 @@
 //! [`Verb`]: crate::verb::Verb
 //! [`SetOperator`]: crate::verb::SetOperator
 
+mod assert;
 mod budget;
 mod call;
 pub mod decontaminate;
 pub mod dedup;
 mod documents;
+mod repeat;
 mod replay;
 mod row_keys;
 pub mod sample;
 mod shuffle;
+mod split;
 mod working;
 pub mod write;
 
@@ -25,6 +28,9 @@ use crate::logical::{Room, Rooms};
 pub const ROOMS: Rooms = &[
     &sample::SampleRoom,
     &shuffle::ShuffleRoom,
+    &split::SplitRoom,
+    &repeat::RepeatRoom,
+    &assert::AssertRoom,
     &dedup::DedupRoom,
     &decontaminate::DecontaminateRoom,
     &write::IntoRoom,

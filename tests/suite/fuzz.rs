@@ -206,6 +206,21 @@ fn changed_packed_files() {
     fuzz_file("jsonl.xz", &[xz.finish().unwrap()]);
 }
 
+#[test]
+fn changed_crawls() {
+    let crawl = fs::read("tests/corpus/data/crawl.warc").unwrap();
+    let starts: Vec<usize> = memchr::memmem::find_iter(&crawl, b"WARC/1.1").chain([crawl.len()]).collect();
+    let records = || starts.windows(2).map(|ends| &crawl[ends[0]..ends[1]]);
+    let gzip = |record: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(record).unwrap();
+        encoder.finish().unwrap()
+    };
+    fuzz_file("warc", &[crawl.clone()]);
+    fuzz_file("warc.gz", &[records().flat_map(gzip).collect()]);
+    fuzz_file("warc.zst", &[records().flat_map(|record| zstd::encode_all(record, 1).unwrap()).collect()]);
+}
+
 /// The files below a folder that are no lock.
 fn files_in(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = vec![];

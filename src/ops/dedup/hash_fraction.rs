@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-pub(super) static SPEC: OpSpec = OpSpec {
+pub(crate) static SPEC: OpSpec = OpSpec {
     name: "hash_fraction",
     family: Family::Dedup,
     summary: "a number from 0 (inclusive) to 1 (exclusive) that looks random and that the text decides",

@@ -7,7 +7,7 @@
 
 mod content_hash;
 mod curve;
-mod hash_fraction;
+pub(crate) mod hash_fraction;
 mod minhash;
 mod minhash_bands;
 mod options;

@@ -67,6 +67,36 @@ fn rows_of_a_store_are_those_of_local_files_though_every_request_fails_once() {
 }
 
 #[test]
+fn a_crawl_in_a_store_gives_the_rows_of_local_files_though_every_request_fails_once() {
+    let (folder, server) = (Folder::new(), Server::start());
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let records = (0..3000).map(|id| {
+        let text = line(id);
+        let url = format!("http://example.com/{id}");
+        let head =
+            format!("WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: {url}\r\nContent-Length: {}", text.len());
+        format!("{head}\r\n\r\n{text}\r\n\r\n").into_bytes()
+    });
+    let members = records.flat_map(|record| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&record).unwrap();
+        gz.finish().unwrap()
+    });
+    std::fs::write(folder.path().join("data/a.warc.wet.gz"), members.collect::<Vec<u8>>()).unwrap();
+    upload(&server, &folder.path().join("data"), "bucket/data");
+    let reading = |root: &str| {
+        format!(
+            "SET blocksize = '64kB'; FROM '{root}/*.gz' |> SELECT url, text, \"offset\", _row |> DISTINCT ON (text)"
+        )
+    };
+    let expected = query(&folder, &server, &reading("data")).ok();
+    assert_eq!(expected.lines().count(), 3000);
+    server.fail_each_once(&ALL_FAULTS);
+    let found = query(&folder, &server, &reading("s3://bucket/data")).ok();
+    assert!(found == expected, "other rows than of a local file");
+}
+
+#[test]
 fn a_store_that_is_silent_is_asked_again() {
     let (folder, server) = (Folder::new(), Server::start());
     server.put("bucket/a.jsonl", line(1));
