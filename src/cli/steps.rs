@@ -44,6 +44,7 @@ const BAR_COLUMNS: usize = 8;
 
 /// A line of the table, before it is aligned.
 struct Line {
+    is_source: bool,
     indent: usize,
     label: String,
     rows_out: u64,
@@ -84,7 +85,9 @@ pub fn draw(steps: &[Step], page: Page) -> String {
     };
     let mut text = row("step", ["docs", "dropped", "", "text"], "");
     for (at, line) in lines.iter().enumerate() {
-        let mut wrapped = wrap(&line.label, label_width - line.indent.min(label_width - 1)).into_iter();
+        // Of a path the end says most.
+        let label = if line.is_source { last_of(&line.label, label_width) } else { line.label.clone() };
+        let mut wrapped = wrap(&label, label_width - line.indent.min(label_width - 1)).into_iter();
         let first = format!("{}{}", " ".repeat(line.indent), wrapped.next().unwrap_or_default());
         let bar = match line.dropped {
             Some((n, _)) if page.has_bars && n_sources > 0 => bar(n as f64 / n_sources as f64),
@@ -131,7 +134,15 @@ fn line(step: &Step, indent: usize, label: String) -> Line {
     let counts = !matches!(step.kind, StepRole::Source | StepRole::Reshape) && n_dropped > 0;
     let share = 100.0 * n_dropped as f64 / step.rows_in.max(1) as f64;
     let dropped = counts.then_some((n_dropped, share));
-    Line { indent, label, rows_out: step.rows_out, dropped, bytes: step.bytes_out.filter(|bytes| *bytes > 0) }
+    let is_source = step.kind == StepRole::Source;
+    Line {
+        is_source,
+        indent,
+        label,
+        rows_out: step.rows_out,
+        dropped,
+        bytes: step.bytes_out.filter(|bytes| *bytes > 0),
+    }
 }
 
 fn label(step: &Step) -> String {
@@ -140,6 +151,16 @@ fn label(step: &Step) -> String {
         Some(n_changed) => format!("{words}: {} changed", grouped(n_changed)),
         None => words,
     }
+}
+
+/// As much of the end of a text as takes `width` columns, with `…` for the rest.
+fn last_of(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_string();
+    }
+    let mut ends = text.char_indices().map(|(at, _)| &text[at..]);
+    let end = ends.find(|end| end.width() < width).unwrap_or_default();
+    format!("…{end}")
 }
 
 /// A text in lines of at most `width` columns, broken between words where it can be; later lines are indented.
@@ -274,6 +295,13 @@ mod tests {
             step(StepRole::Source, "'docs.jsonl'", 0, 1200, Some(3_000_000)),
             step(StepRole::Rule, &label, 1200, 10, Some(1)),
         ];
+        let long = format!("'{}/part-*.jsonl.gz'", "folder/".repeat(20));
+        let source = draw(&[step(StepRole::Source, &long, 0, 1200, None)], Page::default());
+        assert!(
+            source.lines().nth(1).is_some_and(|line| line.starts_with("  …") && line.contains("/part-*.jsonl.gz'")),
+            "{source}"
+        );
+        assert_eq!(source.lines().count(), 2, "{source}");
         for (width, has_bars) in [(80, false), (80, true), (120, true)] {
             let drawn = draw(&steps, Page { width, has_bars, detail: FunnelDetail::Full });
             assert!(drawn.lines().all(|line| line.width() <= width), "{drawn}");

@@ -116,7 +116,11 @@ impl Blame<'_> {
         let found = schema_error(error, place);
         match error {
             SchemaError::FieldNotFound { field, .. } => match self.not_a_column(&field.name, place) {
-                Some(help) => found.replace_help(help),
+                // A column that is gone may have the name of a function, too: `lang` after `SELECT id`.
+                Some(help) => {
+                    let columns = found.help.clone().filter(|help| help.starts_with("the columns here"));
+                    found.replace_help([Some(help), columns].into_iter().flatten().collect::<Vec<_>>().join("; "))
+                }
                 None => found,
             },
             _ => found,

@@ -153,7 +153,7 @@ fn rows_without_into_are_on_stdout_and_everything_else_on_stderr() {
     let folder = Folder::new();
     let run = folder.run(&["query", "-e", "FROM 'x.jsonl' |> WHERE score > 0.6 |> SELECT id"]);
     assert_eq!(run.stdout, "+----+\n| id |\n+----+\n| 2  |\n| 4  |\n+----+\n");
-    assert!(run.stderr.starts_with("  'x.jsonl'"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("  step "), "{}", run.stderr);
     assert!(run.stderr.ends_with('\n'));
     let quiet = folder.run(&["query", "--quiet", "-e", "FROM 'x.jsonl' |> WHERE score > 0.6 |> SELECT id"]);
     assert_eq!((quiet.stdout, quiet.stderr.as_str()), (run.stdout, ""));

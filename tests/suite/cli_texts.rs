@@ -204,7 +204,10 @@ fn the_funnel_has_columns_and_shows_presets_as_they_were_written() {
     assert_eq!(lines[0], "step docs dropped text", "{told}");
     let starts = |text: &str| lines.iter().any(|line| line.starts_with(text));
     assert!(
-        starts("'x.jsonl' 4 ") && starts("good(text) 2 −2 50.0 %") && starts("SET text = ") && starts("WHERE id < 9 "),
+        starts("'x.jsonl' 4 ")
+            && starts("good(text) 2 −2 50.0 %")
+            && starts("SET text: 1 changed 2")
+            && starts("WHERE id < 9 "),
         "{told}"
     );
     assert!(told.contains("\n    words(text) >= 3"), "{told}");
