@@ -193,7 +193,9 @@ fn read(name: &str, bytes: &[u8]) -> (Vec<String>, Vec<String>) {
     for block_bytes in ["1TB", "700"] {
         let outcome = Bench::new(&[(name, bytes)]).with("blocksize", block_bytes).scan(name);
         let pages = outcome.column("url").iter().map(|url| url.rsplit_once('/').unwrap().1.to_string()).collect();
-        let found = (pages, outcome.reject_reasons());
+        // What follows the name of the file: its folder is another one each time.
+        let reasons = outcome.rejects.first.iter().map(|told| told.split_once(name).unwrap().1.to_string());
+        let found = (pages, reasons.collect::<Vec<String>>());
         assert_eq!(&found, seen.get_or_insert_with(|| found.clone()), "{name} {block_bytes}");
     }
     seen.unwrap()
