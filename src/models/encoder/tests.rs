@@ -8,7 +8,7 @@ use super::loaded::{Loaded, Numbers};
 use super::opened::{Encoder, Wishes};
 use super::tokens::Tokens;
 use super::values;
-use arrow::array::{AsArray, Float32Array};
+use arrow::array::{Array, AsArray, Float32Array};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -308,4 +308,28 @@ fn a_folder_that_is_not_a_sound_model_is_refused_by_name() {
     assert!(message.contains("is this a classifier? A model without a head is for `embed`"), "{message}");
     let classifier = golden().join("bert-labels");
     assert!(open(&classifier, Task::Vectors).is_ok(), "the backbone of a classifier gives vectors");
+}
+
+#[test]
+fn labels_of_many_rows_stand_in_the_order_of_the_model() {
+    let golden = Golden::new("bert-labels");
+    let labels = golden.encoder.head.labels().unwrap();
+    let numbers = golden.run(&golden.texts(), 4);
+    let values = values::labelled(&numbers, labels);
+    assert_eq!(values.data_type(), &values::labelled_type());
+    let values = values.as_struct();
+    let scores = values.column(2).as_list::<i32>();
+    for row in 0..golden.rows.len() {
+        let names: Vec<String> = scores
+            .value(row)
+            .as_struct()
+            .column(0)
+            .as_string::<i32>()
+            .iter()
+            .map(|name| name.unwrap().into())
+            .collect();
+        assert_eq!(names, ["ads", "news", "prose"]);
+        let best = largest(&numbers.values[row * 3..row * 3 + 3]);
+        assert_eq!(values.column(0).as_string::<i32>().value(row), names[best]);
+    }
 }

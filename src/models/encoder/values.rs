@@ -63,7 +63,7 @@ pub fn labelled(numbers: &Numbers, labels: &Labels) -> ArrayRef {
     let each = StructArray::new(
         scored_fields(),
         vec![
-            Arc::new(StringArray::from_iter_values(best.iter().flat_map(|_| &labels.names))),
+            Arc::new(StringArray::from(vec![labels.names.as_slice(); best.len()].concat())),
             Arc::new(Float32Array::from(scores.clone())),
         ],
         None,
