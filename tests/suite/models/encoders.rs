@@ -256,10 +256,15 @@ fn a_real_model_gives_the_vectors_of_sentence_transformers() {
         return;
     };
     let folder = PathBuf::from(folder);
-    let expected: Vec<Value> =
+    let mut expected: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
+    assert!(expected.len() >= 100);
+    if cfg!(debug_assertions) {
+        expected.sort_by_key(|row| row["text"].as_str().unwrap().len());
+        println!("without optimization MiniLM is a hundred times slower: only the shortest documents are tried");
+        expected.truncate(3);
+    }
     let texts: Vec<&str> = expected.iter().map(|row| row["text"].as_str().unwrap()).collect();
-    assert!(texts.len() >= 20);
     let rows = Documents::new(&texts).rows(&format!("SELECT embed(text, '{}/model') AS v", folder.display()));
     for (row, wanted) in rows.iter().zip(&expected) {
         let (got, wanted) = (numbers(&row["v"]), numbers(&wanted["numbers"]));
