@@ -13,12 +13,16 @@ use datafusion::execution::spill_file::SpillFile;
 use datafusion::physical_expr::LexOrdering;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
 use datafusion::physical_plan::{SendableRecordBatchStream, SpillManager};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Batches of runs are not smaller than this.
 const LEAST_BATCH_BYTES: usize = 64 << 10;
 /// A merge holds of each run one batch, its keys, one that was merged before, and one that is read.
 const BATCHES_PER_RUN: usize = 4;
+
+/// Batches from this size on are sorted and written by one partition at a time: they cannot be held beside each other.
+const LONG_BYTES: usize = 8 << 20;
+static LONG_BATCHES: Mutex<()> = Mutex::new(());
 
 /// A batch that is held, and what its rows are compared by.
 struct Held {
@@ -27,9 +31,16 @@ struct Held {
     row_bytes: Vec<u32>,
 }
 
+/// A batch of sorted rows: their order is known, so their keys are gone.
+struct Sorted {
+    batch: RecordBatch,
+    row_bytes: Vec<u32>,
+    key_bytes: Vec<u32>,
+}
+
 /// Rows in memory, in order.
 pub(super) struct SortedRows {
-    held: Vec<Held>,
+    held: Vec<Sorted>,
     /// The batch of each row, and its place there.
     order: Vec<(u32, u32)>,
     schema: SchemaRef,
@@ -104,7 +115,10 @@ impl Collector {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let held = Held { keys: self.keys.of(&batch)?, row_bytes: bytes_per_row(&batch), batch };
+        let row_bytes = bytes_per_row(&batch);
+        let is_long = row_bytes.iter().map(|bytes| *bytes as usize).sum::<usize>() >= LONG_BYTES;
+        let _alone = is_long.then(|| LONG_BATCHES.lock().unwrap_or_else(PoisonError::into_inner));
+        let held = Held { keys: self.keys.of(&batch)?, row_bytes, batch };
         let n_bytes = held.n_bytes();
         if self.reservation.try_grow(n_bytes).is_err() {
             self.spill()?;
@@ -123,9 +137,9 @@ impl Collector {
         let Some(mut rows) = self.take_sorted() else { return Ok(()) };
         let mut file = self.spill.create_in_progress_file("sorted rows")?;
         let mut max_batch_bytes = 0;
-        while let Some(batch) = rows.next()? {
+        while let Some((batch, key_bytes)) = rows.next_with_keys()? {
             let n_bytes = file.append_batch(&batch)?;
-            max_batch_bytes = max_batch_bytes.max(n_bytes + self.keys.of(&batch)?.size());
+            max_batch_bytes = max_batch_bytes.max(n_bytes + key_bytes);
         }
         if let Some(file) = file.finish()? {
             self.runs.push(SpilledRun { file, max_batch_bytes });
@@ -213,6 +227,11 @@ impl SpilledRun {
 }
 
 impl Held {
+    fn without_keys(self) -> Sorted {
+        let key_bytes = self.keys.iter().map(|key| key.as_ref().len() as u32).collect();
+        Sorted { batch: self.batch, row_bytes: self.row_bytes, key_bytes }
+    }
+
     fn n_bytes(&self) -> usize {
         // Each row is also sorted by a place of 8 bytes.
         let row_bytes: usize = self.row_bytes.iter().map(|bytes| *bytes as usize).sum();
@@ -229,11 +248,17 @@ impl SortedRows {
         let key = |&(batch, row): &(u32, u32)| held[batch as usize].keys.row(row as usize);
         // Of equal rows the one that came first comes first.
         order.sort_unstable_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.cmp(b)));
+        let held = held.into_iter().map(Held::without_keys).collect();
         Self { held, order, schema, n_given: 0, batch_rows, batch_bytes }
     }
 
     /// The next rows.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        Ok(self.next_with_keys()?.map(|(batch, _)| batch))
+    }
+
+    /// The same, and the bytes that their keys have.
+    fn next_with_keys(&mut self) -> Result<Option<(RecordBatch, usize)>> {
         let rest = &self.order[self.n_given..];
         let (mut n_rows, mut n_bytes) = (0, 0);
         for (batch, row) in rest {
@@ -248,14 +273,21 @@ impl SortedRows {
         }
         let places: Vec<(usize, usize)> =
             rest[..n_rows].iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
+        // Each key also has a place of 8 bytes.
+        let key_bytes = places.iter().map(|&(batch, row)| self.held[batch].key_bytes[row] as usize + 8).sum();
         self.n_given += n_rows;
         let batches: Vec<&RecordBatch> = self.held.iter().map(|held| &held.batch).collect();
-        rows_of(&self.schema, &batches, &places).map(Some)
+        Ok(Some((rows_of(&self.schema, &batches, &places)?, key_bytes)))
     }
 }
 
-/// Rows of several batches as one.
+/// Rows of several batches as one. A row that is a batch by itself is not copied: it may be a long document.
 pub(super) fn rows_of(schema: &SchemaRef, batches: &[&RecordBatch], places: &[(usize, usize)]) -> Result<RecordBatch> {
+    if let [(batch, _)] = places
+        && batches[*batch].num_rows() == 1
+    {
+        return Ok(RecordBatch::try_new(Arc::clone(schema), batches[*batch].columns().to_vec())?);
+    }
     let column = |column: usize| {
         let columns: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
         interleave(&columns, places)
