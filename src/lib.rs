@@ -77,7 +77,7 @@ struct LibraryPage;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::cli::run as run_command_line;
-    pub use crate::config::{OPTIONAL_RULES, ReplayChoice};
+    pub use crate::config::{Attempt, OPTIONAL_RULES, ReplayChoice};
     pub use crate::dedup::{Budget, Components, FixedBudget};
     pub use crate::diag::render;
     pub use crate::exec::OutputFile;

@@ -18,12 +18,13 @@ use crate::diag::{Code, Diagnostic, SourceText, Span};
 pub use crate::exec::explain::ExplainFormat;
 use crate::exec::{MemoryPlan, PresetRules, Progress, Report, Shard};
 use crate::logical::{self, Bound, Context, OpenedFiles, Parameter, Scope, UsedPreset};
-use crate::ops::{OpSpec, Registry};
+use crate::ops::{ModelUse, OpSpec, Registry};
 use crate::syntax::ast::{OptionValue, Pipeline, Script, Statement, StatementKind};
 use crate::{Config, Error, Result, exec, models, physical, syntax, verbs};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryReservation};
@@ -461,6 +462,25 @@ impl Session {
         work.log().note(told);
         let (opened, hardware, buffers, presets) = (self.opened.clone(), None, None, Arc::default());
         Run { schema, stream, plans: vec![], work, writes: true, started, opened, hardware, buffers, presets }
+    }
+
+    /// The models that a plan uses, each call once.
+    pub fn models(&self, plan: &Plan) -> Vec<ModelUse> {
+        let mut found: Vec<ModelUse> = vec![];
+        let setting = physical::model_setting(&self.config);
+        let collected = plan.logical.apply_with_subqueries(|node| {
+            node.apply_expressions(|expr| {
+                expr.apply(|part| {
+                    if let Some((call, model)) = logical::model_of(part) {
+                        let new = ModelUse { call, facts: model.facts(&setting), files: model.files() };
+                        found.extend((!found.contains(&new)).then_some(new));
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        });
+        debug_assert!(collected.is_ok(), "collecting never fails");
+        found
     }
 
     /// Names of tables: `LET`s and SQL tables, with their columns and types.

@@ -2,7 +2,7 @@
 //!
 //! Not here: the arguments of one subcommand, which are in its file.
 
-use super::{calibrate, check, explain, fmt, gpu, index, merge, ops, query, repl, settings, shell, verify};
+use super::{calibrate, check, explain, fmt, gpu, index, merge, models, ops, query, repl, settings, shell, verify};
 use crate::config::{DeviceChoice, MaxRejects, parse_bytes, parse_memory};
 use crate::diag::SourceText;
 use crate::syntax::{SQL_STATEMENTS, STATEMENTS};
@@ -35,6 +35,7 @@ pub enum Command {
     Explain(explain::Args),
     Fmt(fmt::Args),
     Ops(ops::Args),
+    Models(models::Args),
     Settings(settings::Args),
     Verify(verify::Args),
     Index(index::Args),

@@ -14,6 +14,7 @@ mod gpu;
 mod index;
 mod interrupt;
 mod merge;
+mod models;
 mod ops;
 mod output;
 mod process;
@@ -59,6 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Ops(args) => ops::run(args),
+        Command::Models(args) => models::run(args),
         Command::Settings(args) => settings::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Merge(args) => merge::run(args),

@@ -5,7 +5,7 @@
 use super::annotate::{AnnotateExec, StepKind};
 use super::estimate::RowEstimates;
 use super::funnel::{counter, output_bytes, output_rows};
-use super::{DeviceExec, ToBackendExec};
+use super::{DeviceExec, ModelExec, ToBackendExec};
 use crate::config::format_bytes;
 use crate::verb::{REPLAYED_ROWS, VerbExec};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -118,6 +118,9 @@ fn counters(plan: &dyn ExecutionPlan, estimates: &RowEstimates) -> Vec<String> {
     if let Some(annotate) = plan.downcast_ref::<AnnotateExec>() {
         lines.extend(counted_program(annotate, estimates));
     }
+    if let Some(model) = plan.downcast_ref::<ModelExec>() {
+        lines.push(model.counts().shown());
+    }
     if let Some(verb) = verb {
         lines.extend(verb.counted_notes(&metrics));
         match counter(plan, REPLAYED_ROWS) {
@@ -179,6 +182,9 @@ fn program(plan: &dyn ExecutionPlan) -> Vec<String> {
     }
     if let Some(device) = plan.downcast_ref::<DeviceExec>() {
         return device.segment().notes.clone();
+    }
+    if let Some(model) = plan.downcast_ref::<ModelExec>() {
+        return model.notes();
     }
     let Some(annotate) = plan.downcast_ref::<AnnotateExec>() else { return vec![] };
     lines_of(annotate).into_iter().map(|(_, text)| text).chain(annotate.notes().iter().cloned()).collect()

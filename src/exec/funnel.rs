@@ -7,7 +7,7 @@
 
 use super::checkpoint::{BYTES_KEPT, CheckpointExec};
 use super::report::{Progress, Report, Step, StepRole};
-use super::{AnnotateExec, DeviceExec, RunLog, ToBackendExec};
+use super::{AnnotateExec, DeviceExec, ModelExec, RunLog, ToBackendExec};
 use crate::sources::FileScanExec;
 use crate::verb::VerbExec;
 use datafusion::common::JoinType;
@@ -115,6 +115,15 @@ fn walk(plan: &dyn ExecutionPlan, steps: &mut Vec<Step>) -> u64 {
     }
     if let Some(device) = plan.downcast_ref::<ToBackendExec>().and_then(ToBackendExec::device) {
         return rules(device.annotate(), output_rows(plan), rows_in, steps);
+    }
+    if let Some(model) = plan.downcast_ref::<ModelExec>() {
+        let n_set_aside = model.counts().set_aside.min(rows_in);
+        let label = || "set aside: a model did not take it".to_string();
+        return if n_set_aside > 0 {
+            push(steps, (label(), StepRole::Verb), rows_in, rows_in - n_set_aside)
+        } else {
+            rows_in
+        };
     }
     if let Some(verb) = plan.downcast_ref::<VerbExec>() {
         let Some(label) = verb.operator().label() else { return rows_in };

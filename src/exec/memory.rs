@@ -14,7 +14,7 @@ use super::annotate::AnnotateExec;
 use super::estimate::file_bytes;
 use super::explain::ExplainFormat;
 use super::gather::GatherExec;
-use super::{DeviceExec, ExternalSortExec};
+use super::{DeviceExec, ExternalSortExec, ModelExec};
 use crate::config::format_bytes;
 use crate::sources::FileScanExec;
 use crate::verb::{BufferSizes, VerbExec};
@@ -83,6 +83,11 @@ impl MemoryPlan {
             let n_bytes = n_partitions.saturating_mul(BATCHES_AT_WORK).saturating_mul(sizes.batch_bytes);
             let how = format!("{partitions} × {BATCHES_AT_WORK} batches of {}", format_bytes(sizes.batch_bytes));
             self.buffer(plan.name().to_string(), n_bytes, how);
+        } else if let Some(model) = plan.downcast_ref::<ModelExec>() {
+            let n_bytes = n_partitions.saturating_mul(BATCHES_AT_WORK).saturating_mul(model.batch_bytes());
+            let how = format!("{partitions} × {BATCHES_AT_WORK} batches of {}", format_bytes(model.batch_bytes()));
+            self.buffer(plan.name().to_string(), n_bytes, how);
+            self.claim(plan, model.held_bytes(), "what its models hold, which cannot go to disk");
         } else if let Some(gather) = plan.downcast_ref::<GatherExec>() {
             let how = "rows whose turn has not come; past it their partitions wait";
             self.claim(plan, gather.ahead_bytes(), how);

@@ -1,7 +1,7 @@
 //! The executors of our own, and what a run reports.
 //!
 //! ```text
-//! filters and computed columns: annotate/, coalesce.rs        partitions in order: gather.rs, sort/    what is said of a run: run_log.rs
+//! filters and computed columns: annotate/, model/, coalesce.rs        partitions in order: gather.rs, sort/    what is said of a run: run_log.rs
 //! finished work kept for a later attempt: checkpoint/
 //! plans and their counters as text: explain.rs, estimate.rs  as the funnel: funnel.rs, presets.rs, report.rs
 //! ```
@@ -17,6 +17,7 @@ mod funnel;
 mod gather;
 mod ledger;
 mod memory;
+mod model;
 mod presets;
 mod report;
 mod run_log;
@@ -39,6 +40,7 @@ pub use funnel::{progress, report};
 pub use gather::GatherExec;
 pub use ledger::{DropWriter, Ledger, RejectDetail};
 pub use memory::MemoryPlan;
+pub use model::{ModelExec, ModelOutput};
 pub use presets::{PresetRules, under_presets};
 pub use report::{Contamination, OutputFile, Progress, Report, Step, StepRole, by_hits};
 pub use run_log::RunLog;

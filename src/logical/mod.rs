@@ -55,7 +55,7 @@ pub use functions::{OperatorCall, is_operator, scalar_udf};
 pub use hint::gpu_share;
 pub use hint::{Hint, Resources, hint_udfs, is_hint, unhinted};
 pub use macros::define;
-pub use model_functions::{ModelCall, is_model_call, model_of};
+pub use model_functions::{ModelCall, is_model, is_model_call, model_of};
 pub use opened::OpenedFiles;
 pub use positions::{Place, Positions};
 pub use presets::{Preset, preset_files, presets};

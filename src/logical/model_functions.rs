@@ -27,8 +27,8 @@ pub fn is_model(function: &ScalarUDF) -> bool {
     function.inner().is::<ModelFunction>()
 }
 
-/// What a call of a model is told by beside its text: the files that its values depend on. `None` if it is no such call.
-pub fn model_of(expr: &Expr) -> Option<Arc<dyn Model>> {
+/// The operator with its constants, and what they open. `None` if the expression is no call of a model.
+pub fn model_of(expr: &Expr) -> Option<(String, Arc<dyn Model>)> {
     let Expr::ScalarFunction(call) = expr else { return None };
     let function = call.func.inner().downcast_ref::<ModelFunction>()?;
     let constants = call.args.iter().skip(function.spec.n_columns()).map(|arg| match arg {
@@ -36,12 +36,11 @@ pub fn model_of(expr: &Expr) -> Option<Arc<dyn Model>> {
         _ => None,
     });
     let args = function.options(&constants.collect::<Option<Vec<_>>>()?).ok()?;
-    function.opened(&args).ok()
+    Some((written(&function.spec, &args), function.opened(&args).ok()?))
 }
 
 /// A call of a model in a physical plan.
 #[derive(Debug, Clone)]
-#[allow(dead_code, reason = "for the node that runs models on batches of their own")]
 pub struct ModelCall {
     /// The operator.
     pub spec: Arc<OpSpec>,
@@ -66,7 +65,6 @@ impl ModelCall {
     }
 
     /// The operator with its constants, as they tell its results apart.
-    #[allow(dead_code, reason = "for the node that runs models on batches of their own")]
     pub fn written(&self) -> String {
         written(&self.spec, &self.args)
     }

@@ -77,13 +77,18 @@ fn taken(columns: &[ArrayRef], places: &[u32]) -> Result<Vec<ArrayRef>> {
     taken.map_err(|error| bug!("the rows of a model: {error}"))
 }
 
+/// The columns of models that have nothing to compute.
+pub fn nothing(group: &[Arc<dyn Model>], rows: &RowsToCompute) -> Computed {
+    let columns = group.iter().map(|model| new_null_array(&model.returns(), rows.n_rows));
+    Computed { columns: columns.collect(), rejected: rows.unusable.clone() }
+}
+
 /// The columns of a group of models.
 pub fn compute(prepared: &dyn PreparedModel, group: &[Arc<dyn Model>], rows: &RowsToCompute) -> Result<Computed> {
-    let mut rejected = rows.unusable.clone();
     if rows.places.is_empty() {
-        let columns = group.iter().map(|model| new_null_array(&model.returns(), rows.n_rows));
-        return Ok(Computed { columns: columns.collect(), rejected });
+        return Ok(nothing(group, rows));
     }
+    let mut rejected = rows.unusable.clone();
     let given = prepared.run(&rows.rows)?;
     if given.len() != group.len() {
         return Err(bug!("{} models gave {} columns", group.len(), given.len()));

@@ -18,7 +18,7 @@ mod language;
 mod shared;
 mod tokens;
 
-pub use compute::{compute, model_rows};
+pub use compute::{compute, model_rows, nothing};
 pub use shared::{ModelKey, Prepared, prepared};
 
 use crate::Result;

@@ -51,8 +51,8 @@ pub(crate) use statistics::{Gate, Range, StatisticColumn, evaluate_statistics};
 pub(crate) use value::Value;
 
 pub use model::{
-    Model, ModelBatch, ModelCode, ModelColumn, ModelDevice, ModelFacts, ModelFile, ModelRows, ModelSetting, OpenModel,
-    PreparedModel, RejectedRow,
+    Model, ModelBatch, ModelCode, ModelColumn, ModelDevice, ModelFacts, ModelFile, ModelRows, ModelSetting, ModelUse,
+    OpenModel, PreparedModel, RejectedRow,
 };
 pub use param::Param;
 pub use registry::Registry;

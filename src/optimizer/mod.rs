@@ -13,6 +13,7 @@ mod keep_sort_keys;
 mod keep_source_lines;
 mod name_outer_columns;
 mod nothing_under_nulls;
+mod project_model_calls;
 mod retype_outer_columns;
 
 pub use can_fail::{cast_never_fails, holds_text};
@@ -28,4 +29,5 @@ pub use keep_sort_keys::KeepSortKeys;
 pub use keep_source_lines::KeepSourceLines;
 pub use name_outer_columns::NameOuterColumns;
 pub use nothing_under_nulls::NothingUnderNulls;
+pub use project_model_calls::ProjectModelCalls;
 pub use retype_outer_columns::RetypeOuterColumns;

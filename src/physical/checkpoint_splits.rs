@@ -1,7 +1,7 @@
 //! `CheckpointSplits`: in a run that writes, what scans give is kept until the commit.
 
 use crate::config::Checkpoint;
-use crate::exec::{AnnotateExec, CheckpointExec, CheckpointedChain, DeviceExec, ToBackendExec};
+use crate::exec::{AnnotateExec, CheckpointExec, CheckpointedChain, DeviceExec, ModelExec, ToBackendExec};
 use crate::sources::FileScanExec;
 use crate::verb::{RowOrder, VerbExec};
 use datafusion::config::ConfigOptions;
@@ -100,6 +100,7 @@ fn scan_of_chain<'a>(plan: &'a Arc<dyn ExecutionPlan>, program: &mut String) -> 
     }
     let is_known = device.is_some()
         || annotate.is_some()
+        || plan.is::<ModelExec>()
         || plan.is::<ToBackendExec>()
         || plan.is::<CooperativeExec>()
         || plan.is::<ProjectionExec>();

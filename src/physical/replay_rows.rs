@@ -2,7 +2,7 @@
 
 use crate::config::{ReplayChoice, format_bytes};
 use crate::cost::{RowEstimate, format_seconds};
-use crate::exec::{AnnotateExec, CheckpointExec};
+use crate::exec::{AnnotateExec, CheckpointExec, ModelExec};
 use crate::sources::FileScanExec;
 use crate::verb::{Replay, ReplayFrom, VerbExec, only_scan};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -120,6 +120,14 @@ fn again(rows: &Arc<dyn ExecutionPlan>, scan: &FileScanExec) -> Result<Option<Ag
         let is_packed = scan.table().total_bytes() as f64 != n_bytes;
         let ns_per_byte = DECODE_NS_PER_BYTE + if is_packed { UNPACK_NS_PER_BYTE } else { 0.0 };
         return Ok(Some(Again { ns: n_bytes * ns_per_byte, documents: RowEstimate::guess(None, Some(n_bytes)) }));
+    }
+    if let (Some(model), [input]) = (rows.downcast_ref::<ModelExec>(), &rows.children()[..]) {
+        let again = again(input, scan)?;
+        let with_model = |Again { ns, documents }: Again| {
+            let text_bytes = documents.text_bytes_per_row as usize;
+            Again { ns: ns + model.ns_per_row(text_bytes) * documents.n_rows, documents }
+        };
+        return Ok(again.map(with_model));
     }
     let annotate = rows.downcast_ref::<AnnotateExec>();
     if annotate.is_none() && !rows.is::<ProjectionExec>() && !rows.is::<CooperativeExec>() {

@@ -6,17 +6,17 @@ use super::hardware::Hardware;
 use super::lower::Lowering;
 use super::spill_files::SpillFiles;
 use super::{
-    CheckpointSplits, FenceSorts, GatherInOrder, JoinBeyondMemory, OnePass, PlaceOperators, ReplayRows,
+    BatchModels, CheckpointSplits, FenceSorts, GatherInOrder, JoinBeyondMemory, OnePass, PlaceOperators, ReplayRows,
     SeparateProjections, SortBeyondMemory, SplitGuards, YieldInJoins,
 };
 use crate::config::Checkpoint;
 use crate::cost::{FunctionPrice, FunctionPrices};
 use crate::exec::DocumentTimeout;
 use crate::logical::{bounded, charset_udfs, hint_udfs, scalar_udf, sweep_udaf};
-use crate::ops::Registry;
+use crate::ops::{ModelSetting, Registry};
 use crate::optimizer::{
     ComputeInTurn, FilterBeforeDedup, FlattenAliases, GuardFailingConditions, JoinColumnSubqueries, KeepAboveTotals,
-    KeepDropped, KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls,
+    KeepDropped, KeepInputOrder, KeepSortKeys, KeepSourceLines, NameOuterColumns, NothingUnderNulls, ProjectModelCalls,
     RetypeOuterColumns,
 };
 use crate::sources::{ExtraColumns, FileTable, LineFields};
@@ -145,6 +145,7 @@ fn build(
         .with_analyzer_rule(Arc::new(NothingUnderNulls))
         .with_analyzer_rule(Arc::new(JoinColumnSubqueries))
         .with_analyzer_rule(Arc::new(NameOuterColumns))
+        .with_analyzer_rule(Arc::new(ProjectModelCalls))
         .with_analyzer_rule(Arc::new(ComputeInTurn))
         .with_analyzer_rule(Arc::new(GuardFailingConditions))
         .with_analyzer_rule(Arc::new(KeepInputOrder::new(Arc::new(with_position), Arc::new(first_rows))))
@@ -180,6 +181,12 @@ fn physical_rules(
     let memory_limit_bytes = memory_limit(config);
     let is_used = |rule: &Rule| config.uses_rule(rule.name());
     let one_pass: Rule = Arc::new(OnePass::new(prices(operators), config.batch_bytes.get(), config.fusion));
+    let models: Rule = Arc::new(BatchModels::new(
+        prices(operators),
+        config.batch_bytes.get(),
+        model_setting(config),
+        config.require_gpu,
+    ));
     let gather: Rule = Arc::new(GatherInOrder { memory_limit_bytes: config.memory_limit_bytes });
     let sort: Rule = Arc::new(SortBeyondMemory { batch_bytes: config.batch_bytes.get() });
     let place: Rule = Arc::new(PlaceOperators::new(hardware, prices(operators)));
@@ -202,7 +209,7 @@ fn physical_rules(
     let replay: Rule = Arc::new(ReplayRows { choice: config.replay, memory_limit_bytes });
     let last = [checkpoint].into_iter().chain(Some(replay).filter(is_used));
     rules.splice(after..after, [yielding, place].into_iter().filter(is_used).chain(last));
-    rules.splice(at..at, std::iter::once(before).chain([gather, sort].into_iter().filter(is_used)));
+    rules.splice(at..at, [before, models].into_iter().chain([gather, sort].into_iter().filter(is_used)));
     rules
 }
 
@@ -261,6 +268,16 @@ fn with_line(source: &Arc<dyn TableSource>) -> Option<(Arc<dyn TableSource>, Lin
     let fields = files.line_fields()?;
     let extra = ExtraColumns { line: true, ..files.extra() };
     Some((provider_as_source(Arc::new(files.with_extra(extra))), fields))
+}
+
+/// What a session's queries let models use.
+pub fn model_setting(config: &Config) -> ModelSetting {
+    ModelSetting {
+        threads: config.threads.get(),
+        memory_limit_bytes: memory_limit(config),
+        device: config.device,
+        batch_rows: None,
+    }
 }
 
 /// What the operators of a query may hold together.
@@ -323,6 +340,7 @@ mod tests {
             "NothingUnderNulls",
             "JoinColumnSubqueries",
             "NameOuterColumns",
+            "ProjectModelCalls",
             "ComputeInTurn",
             "GuardFailingConditions",
             "KeepInputOrder",
@@ -331,6 +349,7 @@ mod tests {
             "FenceSorts",
             "SeparateProjections",
             "SplitGuards",
+            "BatchModels",
         ] {
             assert!(off.contains(rule), "{rule}");
         }

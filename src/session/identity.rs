@@ -87,11 +87,8 @@ impl Identity {
             node.apply_expressions(|expr| {
                 self.is_unique |= expr.exists(|part| Ok(changes_between_runs(part)))?;
                 expr.apply(|part| {
-                    self.models.extend(model_of(part).iter().flat_map(|model| model.files()).map(|file| ModelOfRun {
-                        role: file.role,
-                        path: file.path,
-                        n_bytes: file.n_bytes,
-                        xxh3_128: file.hash,
+                    self.models.extend(model_of(part).iter().flat_map(|(_, model)| model.files()).map(|file| {
+                        ModelOfRun { role: file.role, path: file.path, n_bytes: file.n_bytes, xxh3_128: file.hash }
                     }));
                     Ok(TreeNodeRecursion::Continue)
                 })?;

@@ -48,6 +48,8 @@ pub enum RejectKind {
     ExpressionFailed,
     /// A record of a crawl that is not written as it should be, or breaks off.
     BrokenRecord,
+    /// A model does not take it.
+    ModelRefused,
     /// The file cannot be read on: it is cut off or corrupt.
     Unreadable,
     /// A row that fits no GPU, in a run that insists on one.
@@ -68,6 +70,7 @@ impl fmt::Display for RejectKind {
             RejectKind::TooSlow => "took too long",
             RejectKind::ExpressionFailed => "expression failed",
             RejectKind::BrokenRecord => "broken record",
+            RejectKind::ModelRefused => "refused by a model",
             RejectKind::Unreadable => "unreadable file",
             RejectKind::TooLargeForGpu => "too large for the GPU",
         })

@@ -195,7 +195,7 @@ fn the_public_names_are_these() {
     const ROOT: &str = "diag internals ops Config DeviceChoice Error Result Report Compiled ExplainFormat Language Plan \
                         Run Session Stage Script";
     const OPS: &str = "Param Registry Cost Cpu Effects Example Family Gpu OpSpec Returns Args Literal Model ModelBatch \
-                       ModelCode ModelColumn ModelDevice ModelFacts ModelFile ModelRows ModelSetting OpenModel \
+                       ModelCode ModelColumn ModelDevice ModelFacts ModelFile ModelRows ModelSetting ModelUse OpenModel \
                        PreparedModel RejectedRow";
     const DIAG: &str = "Span SourceText Code Severity Label Diagnostic render render_all";
     for (file, expected) in [("src/lib.rs", ROOT), ("src/ops/mod.rs", OPS), ("src/diag/mod.rs", DIAG)] {

@@ -39,7 +39,7 @@ pub struct DocumentTimeout(pub Option<Duration>);
 
 /// Work took longer than it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Late(pub Duration);
+pub(in crate::exec) struct Late(pub Duration);
 
 impl fmt::Display for Late {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

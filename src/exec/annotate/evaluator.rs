@@ -119,7 +119,7 @@ impl Evaluator {
         }
         let n_before = self.metrics.set_aside.value();
         let part_rows = match failure {
-            Failure::Panic(_) | Failure::Expression(_) => n_rows.div_ceil(2),
+            Failure::Panic(_) | Failure::Expression(_) | Failure::Refused(_) => n_rows.div_ceil(2),
             // Halves would wait for the same document again and again.
             Failure::Late(_) => 1,
         };

@@ -32,6 +32,7 @@ pub(in crate::exec) use dropped::is_of_data;
 pub(in crate::exec) use evaluator::{Computed, Evaluator};
 pub use order::{Estimate, best};
 pub use program::{COMPUTED, Compared, Program, ProjectedExpr, Rule, Step, StepKind};
+pub(in crate::exec) use set_aside::{Failure, guarded, set_aside};
 
 use super::coalesce::BatchSize;
 use super::ledger::{DropPartition, DropWriter, Ledger, ascends};

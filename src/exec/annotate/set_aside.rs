@@ -1,4 +1,4 @@
-//! A document on which an operator panics, an expression fails or work takes too long: set aside with the reason, as a line
+//! A document on which an operator panics, an expression fails, work takes too long, or that a model does not take: set aside with the reason, as a line
 //! that cannot be read.
 //!
 //! A panic is a mistake of ours, or of who made the operator; an expression fails on a document that is not as the query
@@ -7,7 +7,7 @@
 
 use super::apart::Late;
 use super::dropped::is_of_data;
-use crate::sources::{POSITION_COLUMN, Reject, RejectKind, RejectLog};
+use crate::sources::{Reject, RejectKind, RejectLog, is_position};
 use crate::{Error, Result, bug};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::UInt64Type;
@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const NOWHERE: &str = "a document whose place is not known";
 
 /// What `work` gives, or its panic as text.
-pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
+pub(in crate::exec) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -30,13 +30,15 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, Str
 
 /// Why a document cannot be worked on.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(in crate::exec) enum Failure {
     /// An operator panicked.
     Panic(String),
     /// An expression has no value for it.
     Expression(DataFusionError),
     /// Work on it took too long.
     Late(Late),
+    /// A model does not take it, for this reason.
+    Refused(String),
 }
 
 impl Failure {
@@ -72,6 +74,7 @@ impl Failure {
             Self::Panic(_) => RejectKind::OperatorFailed,
             Self::Expression(_) => RejectKind::ExpressionFailed,
             Self::Late(_) => RejectKind::TooSlow,
+            Self::Refused(_) => RejectKind::ModelRefused,
         }
     }
 }
@@ -82,6 +85,7 @@ impl fmt::Display for Failure {
             Self::Panic(panic) => write!(f, "an operator failed on this document: {panic}"),
             Self::Expression(error) => write!(f, "{}", in_words(error)),
             Self::Late(late) => late.fmt(f),
+            Self::Refused(reason) => f.write_str(reason),
         }
     }
 }
@@ -113,15 +117,17 @@ fn shortened(text: &str) -> String {
 }
 
 /// Sets the only document of a batch aside.
-pub(super) fn set_aside(rejects: Option<&RejectLog>, row: &RecordBatch, failure: &Failure) -> Result<()> {
+pub(in crate::exec) fn set_aside(rejects: Option<&RejectLog>, row: &RecordBatch, failure: &Failure) -> Result<()> {
     let Some(rejects) = rejects else {
         return Err(match failure {
-            Failure::Expression(_) => Error::Data(failure.to_string()),
+            Failure::Expression(_) | Failure::Refused(_) => Error::Data(failure.to_string()),
             Failure::Panic(_) | Failure::Late(_) => bug!("{failure}"),
         });
     };
-    let position = row.column_by_name(POSITION_COLUMN).and_then(|column| column.as_primitive_opt::<UInt64Type>());
-    let position = position.and_then(|positions| positions.values().first().copied());
+    let positions = row.schema_ref().fields().iter().zip(row.columns()).filter(|(field, _)| is_position(field.name()));
+    let positions: Vec<_> = positions.filter_map(|(_, column)| column.as_primitive_opt::<UInt64Type>()).collect();
+    // A row that was joined has several places.
+    let position = if let [only] = positions[..] { only.values().first().copied() } else { None };
     let (file, line) = position.and_then(|at| rejects.place_of(at)).unwrap_or((NOWHERE.to_string(), 0));
     let fields = row.schema_ref().fields();
     let columns: Vec<usize> = (0..fields.len()).filter(|index| is_of_data(&fields[*index])).collect();

@@ -1,6 +1,6 @@
 //! What the nodes of a chain have counted, so that a resumed run tells the story of the whole run.
 
-use crate::exec::{AnnotateExec, DeviceExec, ToBackendExec};
+use crate::exec::{AnnotateExec, DeviceExec, ModelExec, ToBackendExec};
 use crate::sources::FileScanExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue};
@@ -71,6 +71,9 @@ fn metrics_of(node: &dyn ExecutionPlan) -> Option<&ExecutionPlanMetricsSet> {
     }
     if let Some(device) = node.downcast_ref::<DeviceExec>() {
         return Some(device.annotate().metrics_set());
+    }
+    if let Some(model) = node.downcast_ref::<ModelExec>() {
+        return Some(model.metrics_set());
     }
     if let Some(transfer) = node.downcast_ref::<ToBackendExec>() {
         return Some(transfer.metrics_set());

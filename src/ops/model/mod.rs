@@ -154,6 +154,17 @@ impl Default for ModelBatch {
     }
 }
 
+/// A call of a model in a query, as [`Session::models`](crate::Session::models) finds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelUse {
+    /// The operator with its constants: `fasttext('lid.176.ftz')`.
+    pub call: String,
+    /// What it is, where it would run, what it takes.
+    pub facts: ModelFacts,
+    /// The files that it was opened from.
+    pub files: Vec<ModelFile>,
+}
+
 impl ModelFacts {
     /// A model that computes on the query's threads, and holds little.
     pub fn on_cpu(title: impl Into<String>, cost: Cost) -> Self {

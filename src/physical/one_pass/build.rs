@@ -4,6 +4,10 @@
 //! compute. A slot is made once for each distinct call and each distinct computed column; two are the same if they
 //! compute the same from the same columns.
 
+mod lift;
+
+pub(in crate::physical) use lift::has_model_call;
+
 use super::labels::Labels;
 use crate::config::DeviceChoice;
 use crate::cost::{self, FunctionPrices};
@@ -109,7 +113,20 @@ impl<'a> Builder<'a> {
             return Ok(expr);
         }
         let mut hoist = Hoist { builder: self, n_cases: 0 };
-        Ok(expr.rewrite(&mut hoist)?.data)
+        let rewritten = expr.rewrite(&mut hoist)?.data;
+        self.lifted(rewritten, None)
+    }
+
+    /// What the query says about every operator inside of an expression; what is said first about a device holds.
+    fn note_hint(&mut self, inner: &Arc<dyn PhysicalExpr>, hint: Hint) {
+        let n_inputs = self.n_inputs;
+        for slot in collect_columns(inner).iter().filter_map(|column| column.index().checked_sub(n_inputs)) {
+            let known = self.hints.entry(slot).or_default();
+            known.resources = known.resources.and(hint.resources);
+            if known.device == DeviceChoice::Auto {
+                known.device = hint.device;
+            }
+        }
     }
 
     /// The column that computes `expr`.
@@ -423,15 +440,11 @@ impl TreeNodeRewriter for Hoist<'_, '_> {
             return Ok(Transformed::no(node));
         }
         if let Some((inner, hint)) = unhinted(&node) {
-            // It is about every operator inside; what is said first about a device holds.
-            let n_inputs = self.builder.n_inputs;
-            for slot in collect_columns(&inner).iter().filter_map(|column| column.index().checked_sub(n_inputs)) {
-                let known = self.builder.hints.entry(slot).or_default();
-                known.resources = known.resources.and(hint.resources);
-                if known.device == DeviceChoice::Auto {
-                    known.device = hint.device;
-                }
+            // Models become columns later, and then take what is said of them.
+            if has_model_call(&inner)? {
+                return Ok(Transformed::no(node));
             }
+            self.builder.note_hint(&inner, hint);
             return Ok(Transformed::yes(inner));
         }
         match OperatorCall::of(node.as_ref()).filter(|call| call.spec.effects.is_movable()) {

@@ -4,7 +4,7 @@
 //! query gives it, if it has one.
 
 use crate::exec::COMPUTED;
-use crate::logical::{OperatorCall, simplified};
+use crate::logical::{ModelCall, OperatorCall, simplified};
 use crate::optimizer::FENCED;
 use arrow::datatypes::Schema;
 use datafusion::common::DFSchemaRef;
@@ -54,7 +54,8 @@ impl Labels {
         self.n_inputs = n_inputs;
         for (slot, expr) in slots.iter().enumerate() {
             let definition = self.of(expr)?;
-            let is_number = OperatorCall::of(expr.as_ref()).is_some_and(|call| !call.spec.returns.is_text());
+            let is_number = OperatorCall::of(expr.as_ref()).is_some_and(|call| !call.spec.returns.is_text())
+                || ModelCall::of(expr.as_ref()).is_some();
             let name = self.names.get(&slot).filter(|_| !is_number).cloned();
             self.slots.push(name.unwrap_or_else(|| definition.clone()));
             self.definitions.push(definition);
@@ -95,6 +96,13 @@ impl Labels {
             let label = if let Some(call) = OperatorCall::of(node.as_ref()) {
                 let arguments = [self.of(&call.document)?].into_iter().chain(call.args.written());
                 format!("{}({})", call.spec.name, arguments.collect::<Vec<_>>().join(", "))
+            } else if let Some(call) = ModelCall::of(node.as_ref()) {
+                let columns = call.columns.iter().map(|column| self.of(column)).collect::<Result<Vec<_>>>()?;
+                format!(
+                    "{}({})",
+                    call.spec.name,
+                    columns.into_iter().chain(call.args.written()).collect::<Vec<_>>().join(", ")
+                )
             } else if let Some(slot) =
                 node.downcast_ref::<Column>().and_then(|column| column.index().checked_sub(self.n_inputs))
             {

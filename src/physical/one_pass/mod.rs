@@ -20,6 +20,8 @@
 //!   reaches this rule.)
 //! - evaluate a call that is no statistic early because it stands in a branch of CASE.
 //!
+//! Calls of models become columns of their own (`build/lift.rs`), which `BatchModels` takes out of the node.
+//!
 //! Belongs after all rules that look for `FilterExec` and `ProjectionExec`, and before `EnsureCooperative`.
 
 mod aggregate;
@@ -30,10 +32,10 @@ mod tests;
 
 use crate::cost::{FunctionPrices, can_fail};
 use crate::exec::{AnnotateExec, AnnotateOptions, Program};
-use crate::logical::Resources;
+use crate::logical::{Resources, is_model_call};
 use crate::optimizer::unmarked;
 use aggregate::with_calls_below;
-pub(in crate::physical) use build::Builder;
+pub(in crate::physical) use build::{Builder, has_model_call};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
@@ -168,7 +170,7 @@ impl Traits {
             traits.is_volatile |= is_volatile(expr);
             expr.apply(|part| {
                 traits.has_lambda |= part.is::<LambdaExpr>();
-                traits.calls_operator |= build::is_shared_call(part);
+                traits.calls_operator |= build::is_shared_call(part) || is_model_call(part);
                 traits.divides_or_casts |= divides_or_casts(part) && can_fail(part, &input, prices)?;
                 Ok(TreeNodeRecursion::Continue)
             })?;

@@ -4,7 +4,6 @@
 //! half of its rows and later ones more. They decide where operators run, never what they compute.
 
 use super::groups::Aggregation;
-use super::items::Item;
 use crate::config::DeviceChoice;
 use crate::cost::{GpuWork, Reason, RowEstimate, TEXT_BYTES_PER_ROW, gpu_seconds, pass_ns_per_row};
 use crate::exec::{AnnotateExec, Program, StepKind, file_bytes};
@@ -12,6 +11,7 @@ use crate::gpu::Type;
 use crate::logical::{OperatorCall, Resources};
 use crate::ops::{Cpu, Needs, Scratch};
 use crate::physical::hardware::Found;
+use crate::physical::items::Item;
 use crate::physical::place::{Column, Item as PlaceItem, OnGpu, Problem, Side};
 use datafusion::error::Result;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};

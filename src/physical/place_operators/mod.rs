@@ -7,8 +7,8 @@
 //!   │ alpha_ratio(text) > 0.8                           DeviceExec: words(text) >= 50 AND …   one kernel, one launch
 //!   │ compression_ratio(text) < 3                         ToBackendExec: gpu ← cpu            text
 //! ```
-//! It takes the node that [`OnePass`](super::OnePass) made apart into items (`items.rs`), has them placed at the least
-//! estimated cost (`place`), and puts one node for each run of neighbours in its place (`pieces.rs`), the devices' ones
+//! It takes the node that [`OnePass`](super::OnePass) made apart into items (`physical/items.rs`), has them placed at the least
+//! estimated cost (`place`), and puts one node for each run of neighbours in its place (`physical/pieces.rs`), the devices' ones
 //! between two transfers. Where rules may change places, it also looks at orders in which those that a device can
 //! evaluate come first or last, and takes the cheapest.
 //!
@@ -21,12 +21,12 @@
 
 mod estimate;
 mod groups;
-mod items;
-mod pieces;
 
 use super::device_program::DeviceProgram;
 use super::hardware::{Found, Hardware};
+use super::items::{self, Item, Order, items};
 use super::one_pass::Builder;
+use super::pieces::Pieces;
 use super::place::{
     Column, Item as PlaceItem, OnGpu, Placement, Problem, Segment as PlacedSegment, Side, item_line, place,
 };
@@ -45,8 +45,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 use groups::Aggregation;
-use items::{Item, Order, items};
-use pieces::Pieces;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

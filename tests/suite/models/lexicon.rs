@@ -6,9 +6,9 @@ use arrow::datatypes::{DataType, Field};
 use curator::diag::SourceText;
 use curator::ops::{
     Args, Cost, Cpu, Effects, Family, Gpu, Model, ModelBatch, ModelCode, ModelColumn, ModelFacts, ModelFile, ModelRows,
-    ModelSetting, OpSpec, Param, PreparedModel, RejectedRow, Returns,
+    ModelSetting, ModelUse, OpSpec, Param, PreparedModel, RejectedRow, Returns,
 };
-use curator::{Config, Error, Language, Result, Session};
+use curator::{Compiled, Config, Error, ExplainFormat, Language, Plan, Result, Session, Stage};
 use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -19,8 +19,26 @@ use std::sync::{Arc, Mutex};
 pub struct Seen {
     pub opened: AtomicUsize,
     pub prepared: AtomicUsize,
-    /// The rows of each batch, and the models that it was for.
+    /// The rows of each batch, and how many models it was for.
     pub batches: Mutex<Vec<(usize, usize)>>,
+    /// From how many batches on the models fail; 0: never.
+    pub fails_after: AtomicUsize,
+}
+
+impl Seen {
+    /// The rows of each batch.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.batches.lock().unwrap().iter().map(|(n_rows, _)| *n_rows).collect()
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.sizes().iter().sum()
+    }
+
+    pub fn forget(&self) {
+        self.batches.lock().unwrap().clear();
+        self.prepared.store(0, Relaxed);
+    }
 }
 
 /// What a model gives for a document.
@@ -98,6 +116,10 @@ struct Counter {
 impl PreparedModel for Counter {
     fn run(&self, rows: &ModelRows) -> Result<Vec<ModelColumn>> {
         self.seen.batches.lock().unwrap().push((rows.len(), self.gives.len()));
+        let fails_after = self.seen.fails_after.load(Relaxed);
+        if fails_after > 0 && self.seen.sizes().len() > fails_after {
+            return Err(Error::Data("the lexicon burned down".into()));
+        }
         let texts = rows.texts(0)?;
         let counts = |text: &str| -> Vec<f32> {
             self.words.iter().map(|word| text.split_whitespace().filter(|part| part == word).count() as f32).collect()
@@ -167,7 +189,15 @@ fn spec(name: &'static str, gives: Gives, habits: &Habits, seen: &Arc<Seen>) -> 
 pub struct Bench {
     pub session: Session,
     pub seen: Arc<Seen>,
+    habits: Habits,
     pub folder: tempfile::TempDir,
+}
+
+fn session(config: Config, habits: &Habits, seen: &Arc<Seen>) -> Session {
+    let mut session = Session::new(config).unwrap();
+    session.register(spec("counts", Gives::Counts, habits, seen)).unwrap();
+    session.register(spec("label", Gives::Label, habits, seen)).unwrap();
+    session
 }
 
 impl Bench {
@@ -177,12 +207,15 @@ impl Bench {
 
     pub fn with_habits(config: Config, habits: Habits) -> Self {
         let seen = Arc::new(Seen::default());
-        let mut session = Session::new(config).unwrap();
-        session.register(spec("counts", Gives::Counts, &habits, &seen)).unwrap();
-        session.register(spec("label", Gives::Label, &habits, &seen)).unwrap();
-        let bench = Self { session, seen, folder: tempfile::tempdir().unwrap() };
+        let session = session(config, &habits, &seen);
+        let bench = Self { session, seen, habits, folder: tempfile::tempdir().unwrap() };
         bench.write("words", "tree\nriver\n");
         bench
+    }
+
+    /// Another session on the same files.
+    pub fn start_again(&mut self, config: Config) {
+        self.session = session(config, &self.habits, &self.seen);
     }
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -199,6 +232,31 @@ impl Bench {
     pub fn run(&mut self, query: &str) -> Result<Vec<Outcome>> {
         let text = self.text(query);
         block_on(run(&mut self.session, &text, Language::Cql))
+    }
+
+    fn plan(&mut self, query: &str) -> Plan {
+        let script = self.session.parse(&self.text(query), Language::Cql).unwrap();
+        match block_on(self.session.compile(&script, 0)).unwrap() {
+            Compiled::Query(plan) => plan,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn models(&mut self, query: &str) -> Vec<ModelUse> {
+        let plan = self.plan(query);
+        self.session.models(&plan)
+    }
+
+    /// The physical plan, with `DIR` for the folder.
+    pub fn explained(&mut self, query: &str) -> String {
+        let plan = self.plan(query);
+        let text = block_on(self.session.explain(&plan, Stage::Physical, ExplainFormat::Tree)).unwrap();
+        text.replace(&self.folder.path().display().to_string(), "DIR")
+    }
+
+    pub fn analyzed(&mut self, query: &str) -> String {
+        let plan = self.plan(query);
+        block_on(self.session.explain_analyze(&plan)).unwrap().0
     }
 
     pub fn rows(&mut self, query: &str) -> String {

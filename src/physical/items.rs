@@ -1,4 +1,5 @@
-//! A program as a list of items in the order in which they run: what can be put on one side or the other.
+//! A program as a list of items in the order in which they run: what can be put on one side or the other, or before a model
+//! and after it.
 //!
 //! ```text
 //! compute words(text), alpha_ratio(text)   a group of columns that one pass computes together
@@ -98,7 +99,7 @@ fn step_of(program: &Program, column: usize) -> usize {
 }
 
 /// The computed columns that these need, each after those it reads itself.
-fn wanted(program: &Program, columns: &[usize]) -> Vec<usize> {
+pub(super) fn wanted(program: &Program, columns: &[usize]) -> Vec<usize> {
     let mut found = Vec::new();
     for &column in columns.iter().filter(|column| **column >= program.n_inputs) {
         let below = reads(program, column);

@@ -1,10 +1,10 @@
-//! A program cut into pieces, each of which runs on one side: a chain of nodes for each piece, one on top of the other.
+//! A program cut into pieces, each of which runs on one side, or before and after models: a chain of nodes for each piece, one on top of the other.
 //!
 //! A piece hands on the columns that later pieces read; those that it computed get names that begin with
 //! [`COMPUTED`](crate::exec::COMPUTED), so that no column of the data is meant by accident.
 
 use super::items::Item;
-use crate::exec::{COMPUTED, Program};
+use crate::exec::{COMPUTED, Program, ProjectedExpr};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::Column;
@@ -14,6 +14,15 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// A column that a node for models gives out.
+pub(super) struct GivenColumn {
+    /// What it is, over the node's input.
+    pub expr: Arc<dyn PhysicalExpr>,
+    pub name: String,
+    /// Its place among the program's columns.
+    pub column: usize,
+}
 
 /// Makes one piece after the other, from the lowest up.
 pub(super) struct Pieces<'a> {
@@ -69,6 +78,40 @@ impl<'a> Pieces<'a> {
         chain.push(Arc::new(ProjectionExec::try_new(exprs.collect::<Vec<_>>(), below)?));
         chain.reverse();
         Ok(chain)
+    }
+
+    /// The columns that a node for models gives out over the piece before it: calls of models for the columns `models`, and what
+    /// later items read; or, with names, the output.
+    pub fn with_models(
+        &mut self,
+        models: &[usize],
+        later: &[Item],
+        names: Option<&[String]>,
+    ) -> Result<Vec<GivenColumn>> {
+        let handed = match names {
+            Some(_) => self.program.outputs.iter().filter_map(ProjectedExpr::as_column).collect(),
+            None => self.handed_on(later),
+        };
+        let mut given = vec![];
+        for (place, &column) in handed.iter().enumerate() {
+            let slot = column.checked_sub(self.program.n_inputs);
+            let made = slot.filter(|_| models.contains(&column));
+            given.push(GivenColumn {
+                expr: match made {
+                    Some(slot) => self.over_input(Arc::clone(&self.program.computed[slot]))?,
+                    None => self.over_input(self.column(column))?,
+                },
+                name: names.map_or_else(|| self.name(column), |names| names[place].clone()),
+                column,
+            });
+        }
+        self.columns = handed;
+        Ok(given)
+    }
+
+    /// Whether the node made last gives out a column.
+    pub fn has(&self, column: usize) -> bool {
+        self.columns.contains(&column)
     }
 
     /// The columns that pieces after this one read.
