@@ -113,7 +113,7 @@ impl BatchModels {
                 program.outputs.iter().all(|output| output.as_column().is_some_and(is_there))
             };
             let given = pieces.with_models(&made, &later, is_last.then_some(&names[..]))?;
-            plan = Arc::new(self.model_node(program, given, is_last, plan)?);
+            plan = Arc::new(self.model_node(program, given, plan)?);
             if is_last {
                 return Ok(plan);
             }
@@ -127,7 +127,6 @@ impl BatchModels {
         &self,
         program: &Program,
         given: Vec<GivenColumn>,
-        is_last: bool,
         input: Arc<dyn ExecutionPlan>,
     ) -> Result<ModelExec> {
         let outputs = given.into_iter().map(|GivenColumn { expr, name, column }| {
@@ -136,7 +135,6 @@ impl BatchModels {
                 || program.schema.field(column).name().clone(),
                 |slot| program.computed_labels[slot].clone(),
             );
-            let label = if is_last && label != name { format!("{label} AS {name}") } else { label };
             let hint = slot.and_then(|slot| program.hints[slot]).unwrap_or_default();
             ModelOutput { expr, name, label, setting: self.setting(hint) }
         });

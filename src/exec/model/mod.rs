@@ -18,6 +18,7 @@ mod gathering;
 mod group;
 mod worker;
 
+use crate::exec::COMPUTED;
 use crate::logical::{ModelCall, is_model_call};
 use crate::ops::ModelSetting;
 use crate::sources::RejectLog;
@@ -194,7 +195,11 @@ fn guarded_call(expr: &Arc<dyn PhysicalExpr>) -> Result<(ModelCall, Option<usize
 
 impl DisplayAs for ModelExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let shown: Vec<&str> = self.given.iter().map(|output| output.label.as_str()).collect();
+        let shown = self.given.iter().map(|ModelOutput { name, label, .. }| match name == label {
+            false if !name.starts_with(COMPUTED) => format!("{label} AS {name}"),
+            _ => label.clone(),
+        });
+        let shown: Vec<String> = shown.collect();
         write!(f, "ModelExec: {}", shown.join(", "))
     }
 }
