@@ -270,7 +270,8 @@ fn what_a_model_does_not_take_goes_to_the_rejects_with_its_line() {
     assert_eq!((aside.rows_in, aside.rows_out), (4, 2), "{report:?}");
     // In strict mode the first ends the run.
     bench.write("refused.jsonl", &doc(1, "REFUSE this"));
-    let query = query.replace("docs.jsonl", "refused.jsonl").replace("DIR/out/", "DIR/strict/");
+    let query = query.replace("docs.jsonl", "refused.jsonl").replace("DIR/out/", "DIR/strict/out/");
+    let query = query.replace("DIR/rejects/", "DIR/strict/rejects/");
     let strict = bench.run(&format!("SET strict = true; {query}")).err().unwrap().to_string();
     assert!(strict.contains("refused.jsonl:1: ") && strict.contains("it says REFUSE"), "{strict}");
 }
