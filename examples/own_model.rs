@@ -102,6 +102,7 @@ fn site(url: &str) -> Option<&str> {
     rest.split('/').next().filter(|site| !site.is_empty())
 }
 
+/// Asks which pages come from a site of good standing.
 #[tokio::main]
 pub async fn main() -> Result<()> {
     let folder = std::env::temp_dir().join("curator-own-model");

@@ -223,7 +223,7 @@ fn write_vertical(batch: &RecordBatch, n_before: usize, out: &mut Vec<u8>) -> Re
     let schema = batch.schema();
     let names: Vec<String> = schema.fields().iter().map(|field| cut(field.name())).collect();
     let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let columns = batch.columns().iter().map(|column| whole_values(column)).collect::<Result<Vec<_>>>()?;
+    let columns = batch.columns().iter().map(whole_values).collect::<Result<Vec<_>>>()?;
     for row in 0..batch.num_rows() {
         let title = format!("─[ row {} ]", n_before + row + 1);
         let rule = "─".repeat(40usize.saturating_sub(title.width()));

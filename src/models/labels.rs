@@ -15,7 +15,7 @@ pub(super) fn list_type(label: &str) -> DataType {
 }
 
 /// For each row the labels found, best first.
-pub(super) fn lists<'a>(label: &str, rows: &[Vec<(&'a str, f32)>]) -> ArrayRef {
+pub(super) fn lists(label: &str, rows: &[Vec<(&str, f32)>]) -> ArrayRef {
     let all = || rows.iter().flatten();
     let labels: StringArray = all().map(|(label, _)| Some(*label)).collect();
     let scores: Float64Array = all().map(|(_, score)| Some(f64::from(*score))).collect();

@@ -63,9 +63,12 @@ impl LongLine {
     /// Waits for room for more of the line.
     pub fn grow_to(&mut self, n_bytes: usize) {
         let more = n_bytes.saturating_sub(self.n_bytes);
+        if more == 0 {
+            return;
+        }
         let began = Instant::now();
         let mut state = self.room.lock();
-        while more > 0 {
+        loop {
             // Another line of the same piece may have gone in between.
             state.held.entry(self.piece).or_default();
             let is_first = state.held.keys().next() == Some(&self.piece);

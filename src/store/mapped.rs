@@ -27,6 +27,7 @@ pub fn map(path: &Path) -> io::Result<Bytes> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -136,7 +136,7 @@ impl Printer<'_> {
                     sources.iter().for_each(|source| p.source("With", source));
                 });
             }
-            VerbKind::Summarize => self.line("Summarize".to_string()),
+            VerbKind::Summarize => self.line("Summarize"),
             VerbKind::OrderBy(items) => self.list("Order by", self.slices(items)),
             VerbKind::Limit { count, offset } => {
                 let count = count.map(|count| format!(" {}", self.text(count.span))).unwrap_or_default();

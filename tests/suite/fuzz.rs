@@ -216,7 +216,7 @@ fn changed_crawls() {
         encoder.write_all(record).unwrap();
         encoder.finish().unwrap()
     };
-    fuzz_file("warc", &[crawl.clone()]);
+    fuzz_file("warc", std::slice::from_ref(&crawl));
     fuzz_file("warc.gz", &[records().flat_map(gzip).collect()]);
     fuzz_file("warc.zst", &[records().flat_map(|record| zstd::encode_all(record, 1).unwrap()).collect()]);
 }

@@ -204,7 +204,7 @@ fn models_stand_wherever_expressions_do() {
             "{\"id\":0,\"r\":1}\n{\"id\":1,\"r\":1}\n{\"id\":2,\"r\":2}\n",
         ),
         (
-            format!("FROM d |> AGGREGATE avg(CASE WHEN lang = 'de' THEN counts(text, 'DIR/words')[1] END) AS a"),
+            "FROM d |> AGGREGATE avg(CASE WHEN lang = 'de' THEN counts(text, 'DIR/words')[1] END) AS a".to_string(),
             "{\"a\":0.05970149253731343}\n",
         ),
         ("SELECT label('a tree', 'DIR/words') AS l".to_string(), "{\"l\":\"tree\"}\n"),

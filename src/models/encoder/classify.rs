@@ -39,7 +39,7 @@ fn open(args: &Args) -> Result<Arc<dyn Model>> {
             args.text("model")
         )));
     }
-    EncoderCall::new(&files, encoder, Gives::Labels)
+    EncoderCall::model(&files, encoder, Gives::Labels)
 }
 
 /// A model with one list of labels.

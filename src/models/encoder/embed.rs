@@ -60,5 +60,5 @@ fn open(args: &Args) -> Result<Arc<dyn Model>> {
     let files = Arc::new(ModelFiles::open(args.text("model"))?);
     let wishes = Wishes { pooling: Pooling::parse(args.text("pooling")), max_tokens: wished_tokens(args) };
     let encoder = Encoder::open(files.clone(), Task::Vectors, wishes)?;
-    EncoderCall::new(&files, encoder, Gives::Vector { normalize: args.bool("normalize") })
+    EncoderCall::model(&files, encoder, Gives::Vector { normalize: args.bool("normalize") })
 }

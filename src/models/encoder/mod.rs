@@ -31,6 +31,7 @@ mod score;
 mod score_head;
 mod sentence;
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tokens;
 mod values;

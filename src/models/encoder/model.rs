@@ -39,7 +39,7 @@ pub enum Gives {
 }
 
 impl EncoderCall {
-    pub fn new(files: &ModelFiles, encoder: Encoder, gives: Gives) -> Result<Arc<dyn Model>> {
+    pub fn model(files: &ModelFiles, encoder: Encoder, gives: Gives) -> Result<Arc<dyn Model>> {
         Ok(Arc::new(EncoderCall { encoder: Arc::new(encoder), name: files.name(), files: files.seen()?, gives }))
     }
 

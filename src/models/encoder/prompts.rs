@@ -214,5 +214,5 @@ fn open(args: &Args) -> Result<Arc<dyn Model>> {
         )));
     };
     let gives = Gives::Prompts(prompts.clone());
-    EncoderCall::new(&files, encoder, gives)
+    EncoderCall::model(&files, encoder, gives)
 }

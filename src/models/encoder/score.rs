@@ -47,5 +47,5 @@ fn open(args: &Args) -> Result<Arc<dyn Model>> {
             if wanted.is_empty() { "`score` needs the `label`".to_string() } else { format!("no label '{wanted}'") };
         return Err(Error::Data(format!("{path}: {said}; the model has '{known}'")));
     };
-    EncoderCall::new(&files, encoder, Gives::Score(place))
+    EncoderCall::model(&files, encoder, Gives::Score(place))
 }

@@ -22,6 +22,7 @@ mod matrix;
 mod operators;
 mod quantizer;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 mod words;
 

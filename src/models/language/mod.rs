@@ -5,6 +5,7 @@
 
 mod langid;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 
 use super::fasttext::{self, FastText, Opened};

@@ -154,7 +154,7 @@ impl RecordCutter {
         if self.is_over {
             return Cut::End;
         }
-        match self.to_record() {
+        match self.find_record() {
             Ok(true) => {}
             Ok(false) => return self.end(),
             Err(error) => {
@@ -233,7 +233,7 @@ impl RecordCutter {
     }
 
     /// Goes on behind empty lines, to what should be a record. False at the end of the file.
-    fn to_record(&mut self) -> io::Result<bool> {
+    fn find_record(&mut self) -> io::Result<bool> {
         loop {
             let rest = &self.buffer[self.at..];
             let n_blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
@@ -318,7 +318,7 @@ impl RecordCutter {
             Keep::All => n_content,
         };
         self.content(n_content, n_kept, own_member.is_some(), data)?;
-        let next = match self.to_record() {
+        let next = match self.find_record() {
             Ok(next) => next,
             // The end of its member tells that the record is corrupt.
             Err(error) if self.stream.is_inside() && self.members.is_empty() => return Err(error.into()),

@@ -12,6 +12,7 @@ mod normalizer;
 mod pieces;
 mod proto;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 mod trie;
 mod unigram;
