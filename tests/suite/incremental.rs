@@ -62,7 +62,7 @@ fn vectors_of_a_new_crawl_are_held_against_those_that_stayed() {
     let tight = Config {
         threads: NonZeroUsize::new(3).unwrap(),
         batch_rows: NonZeroUsize::new(17).unwrap(),
-        memory_limit_bytes: Some(8 << 20),
+        memory_limit_bytes: Some(16 << 20),
         ..Config::default()
     };
     let mut seen = Vec::new();
