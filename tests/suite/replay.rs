@@ -48,7 +48,7 @@ fn script(folder: &Path, method: &str, settings: &str) -> String {
     let folder = folder.display().to_string();
     let method = method.replace("FOLDER", &folder);
     // Vectors are not spilled below some size.
-    let memory = if method.contains("SEMANTIC") { "8MB" } else { "4MB" };
+    let memory = if method.contains("SEMANTIC") { "16MB" } else { "4MB" };
     format!(
         "SET blocksize = '50kB'; SET batch_bytes = '20kB'; SET memory_limit = '{memory}'; {settings}
          FROM '{folder}/in-*.jsonl' |> WHERE score < 6 |> {method} |> INTO '{folder}/out/' WITH (overwrite = true, \

@@ -51,9 +51,14 @@ fn a_long_line_is_shown_about_the_place_that_is_meant() {
     folder.write("fails.cql", &format!("{before}cast(text AS int) > 1"));
     folder.write("right.cql", &format!("{before}true"));
     folder.write("nothing.cql", &format!("FROM '{}'", "x".repeat(100_000)));
-    for (query, code) in [("fails.cql", 1), ("right.cql", 0), ("nothing.cql", 1)] {
-        let run = folder.run(&["query", query]);
-        assert!(run.code == Some(code) && run.stderr.len() < 5_000, "{query}: {}", run.stderr);
+    for (arguments, code) in [
+        (&["query", "fails.cql"][..], 0),
+        (&["query", "--strict", "fails.cql"], 1),
+        (&["query", "right.cql"], 0),
+        (&["query", "nothing.cql"], 1),
+    ] {
+        let run = folder.run(arguments);
+        assert!(run.code == Some(code) && run.stderr.len() < 5_000, "{arguments:?}: {}", run.stderr);
     }
 }
 
