@@ -206,7 +206,7 @@ impl MemoryPlan {
         };
         lines.push(limit);
         let beside =
-            format!("at most {} more for the program itself and what is not counted", format_bytes(BESIDE_BYTES));
+            format!("about {} more for the program itself and what is not counted", format_bytes(BESIDE_BYTES));
         lines.push(("peak", format_bytes(self.expected_bytes()), format!("expected; {beside}")));
         let width = lines.iter().map(|(_, n_bytes, _)| n_bytes.len()).max().unwrap_or(0);
         lines.iter().map(|(kind, n_bytes, how)| format!("{kind:<8} {n_bytes:>width$}  {how}\n")).collect()
